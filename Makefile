@@ -1,0 +1,46 @@
+# Two commands do everything: `make demo` and `make test`. Both need Python and make, nothing else.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+VENV ?= .venv
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/scenetest-otel
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+export UV_CACHE_DIR := $(CACHE)/uv
+
+.PHONY: help demo test lint types unit docs constraints clean
+help: ## This list.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(READY): pyproject.toml constraints.txt tools/setup_env.py
+	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE)
+	touch $@
+
+demo: $(READY) ## One run with torch's backend autoload on and one with it off, both shown.
+	$(BIN)/python examples/demo.py
+
+test: lint types unit ## Everything that CI checks.
+
+lint: $(READY) ## Style and the import contracts.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(READY) ## pyright, strict.
+	$(BIN)/pyright
+
+unit: $(READY) ## The tests, on real parts.
+	$(BIN)/pytest
+
+docs: $(READY) ## The documentation as a site, in site/.
+	$(BIN)/mkdocs build --strict
+
+constraints: $(READY) ## Move the pinned versions in constraints.txt to the newest that fit.
+	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE) --upgrade
+
+clean: ## Remove the environment in the clone; the cache outside it stays.
+	rm -rf $(VENV) site .pytest_cache .ruff_cache .import_linter_cache .coverage*

@@ -1,0 +1,1 @@
+"""What reads finished runs: the stores, statistics and comparisons."""

@@ -1,0 +1,58 @@
+"""Makes the development environment: uv from PyPI in the cache, everything else from constraints.txt by uv.
+
+Standard library only: it runs on a machine where nothing is installed yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+UV_VERSION = "0.13.9"
+EXTRAS = "torch,test,docs,export"
+
+
+def uv(cache: Path) -> str:
+    """Return the path of a pinned uv, installed into the cache on first use.
+
+    Args:
+        cache: folder outside the clone for what is big or slow to make.
+    """
+    home = cache / f"uv-{UV_VERSION}-py{sys.version_info.major}{sys.version_info.minor}"
+    program = home / "bin" / "uv"
+    if not program.exists():
+        venv.create(home, with_pip=True, clear=True)
+        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, f"uv=={UV_VERSION}"], check=True)
+    return str(program)
+
+
+def main() -> None:
+    """Create the environment, or with --upgrade write newer pins to constraints.txt."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--venv", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--upgrade", action="store_true", help="resolve anew and write constraints.txt")
+    arguments = parser.parse_args()
+    program = uv(arguments.cache)
+    environment = {**os.environ, "VIRTUAL_ENV": str(arguments.venv.resolve()), "UV_PYTHON_DOWNLOADS": "never"}
+
+    def run(*command: str) -> None:
+        subprocess.run([program, *command], check=True, cwd=ROOT, env=environment)
+
+    if arguments.upgrade:
+        resolve = ["pip", "compile", "--quiet", "--universal", "--python-version", "3.10", "--all-extras"]
+        header = ["--no-annotate", "--custom-compile-command", "make constraints"]
+        run(*resolve, *header, "--upgrade", "pyproject.toml", "--output-file", "constraints.txt")
+        return
+    run("venv", "--quiet", "--allow-existing", "--python", sys.executable, str(arguments.venv.resolve()))
+    run("pip", "install", "--quiet", "--constraints", "constraints.txt", "--editable", f".[{EXTRAS}]")
+
+
+if __name__ == "__main__":
+    main()
