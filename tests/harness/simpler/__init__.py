@@ -1,0 +1,1 @@
+"""Stands in for the harness's `simpler` package: its modules, names, signatures and processes, no device."""
