@@ -1,0 +1,170 @@
+"""The estimate of a shift, its scatter between processes, and what the clock can resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from math import expm1, gcd, sqrt
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from .order import Arm
+from .rounds import Floats
+
+ALPHA = 0.05
+POWER = 0.9
+FEWEST_PAIRS = 4
+FINDABLE = {4: 3.1, 5: 2.95, 6: 3.0, 7: 2.25, 8: 2.1}
+"""Shift found with 90 % power, in units of the scatter, by number of pairs (simulated)."""
+FINDABLE_CORRECTION = 1.1
+"""Beyond the table: what sign agreement costs over the t test alone."""
+MOST_PAIRS = 1_000
+
+FEWEST_FOR_TICK = 20
+DEVICE_TICK_NS = 20
+EMISSION_NS = 2_400.0
+"""What writing one native marker inside an enclosing span costs (measured: 2.1-2.4 us)."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Least squares of log time on arm and position in time; all figures are logarithms.
+
+    Attributes:
+        shift: measure minus base.
+        shift_se: its standard error.
+        slope: drift per repetition.
+        slope_se: its standard error.
+        scatter: standard deviation between repetitions that neither arm nor drift explains.
+        df: degrees of freedom.
+    """
+
+    shift: float
+    shift_se: float
+    slope: float
+    slope_se: float
+    scatter: float
+    df: int
+
+    @property
+    def delta(self) -> float:
+        """The shift as a fraction of the base."""
+        return expm1(self.shift)
+
+    @property
+    def p(self) -> float:
+        """Two-sided p of no shift."""
+        if self.shift_se == 0:
+            return 1.0 if self.shift == 0 else 0.0
+        return float(2 * stdtr(self.df, -abs(self.shift) / self.shift_se))
+
+    def log_interval(self, level: float) -> tuple[float, float]:
+        """The confidence interval of the shift at a level such as .95."""
+        half = float(stdtrit(self.df, (1 + level) / 2)) * self.shift_se
+        return self.shift - half, self.shift + half
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The confidence interval of the delta, as fractions of the base."""
+        low, high = self.log_interval(level)
+        return expm1(low), expm1(high)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the slope differs from 0 at 5 %."""
+        return abs(self.slope) > float(stdtrit(self.df, 1 - ALPHA / 2)) * self.slope_se
+
+
+def fit(logs: Floats, arms: Sequence[Arm]) -> Fit:
+    """Fit shift and drift to the log times of 2R repetitions, R >= 2, in time order."""
+    n = len(arms)
+    x: Floats = np.array([[1, arm.code, position - (n - 1) / 2] for position, arm in enumerate(arms)])
+    c = np.asarray(np.linalg.inv(x.T @ x), dtype=np.float64)
+    coefficients: Floats = c @ (x.T @ logs)
+    df = n - 3
+    residuals: Floats = logs - x @ coefficients
+    v = float(residuals @ residuals) / df
+    if v < 1e-24:
+        v = 0.0
+    return Fit(
+        shift=float(coefficients[1]),
+        shift_se=sqrt(v * c[1, 1]),
+        slope=float(coefficients[2]),
+        slope_se=sqrt(v * c[2, 2]),
+        scatter=sqrt(v),
+        df=df,
+    )
+
+
+def tick(raw: Floats, *, device: bool = False) -> float:
+    """The step in which a clock counts, in ns, read off the durations themselves.
+
+    Args:
+        raw: all durations, whole nanoseconds.
+        device: they were taken by a device's clock, whose step is assumed where there are too few to tell.
+    """
+    if len(raw) < FEWEST_FOR_TICK:
+        return DEVICE_TICK_NS if device else 1
+    distinct = sorted({int(duration) for duration in raw})
+    return gcd(*(after - before for before, after in pairwise(distinct))) or 1
+
+
+def floor(tick_ns: float, resolution_ns: float = 100.0, child_spans: tuple[float, float] = (0.0, 0.0)) -> float:
+    """The difference in ns below which nothing is told.
+
+    Args:
+        tick_ns: the clock's step.
+        resolution_ns: what the user takes as the least difference worth telling.
+        child_spans: markers written inside the span per round, in base and in measure: writing them is part of it.
+    """
+    base, measure = child_spans
+    return max(2 * tick_ns, resolution_ns) + EMISSION_NS * abs(measure - base)
+
+
+def signs_agree(differences: Floats) -> int:
+    """Whether the pairs agree in which arm is slower: -1 faster, +1 slower, 0 they do not.
+
+    Up to 6 pairs all must agree. From 7 on an exact signed rank test at 5 % decides: were all asked to agree, more
+    repetitions would find less. A pair without a difference counts against both directions.
+    """
+    pairs = len(differences)
+    if pairs == 0:
+        return 0
+    size = np.abs(differences)
+    ranks = (size[:, None] > size).sum(axis=1) + ((size[:, None] == size).sum(axis=1) + 1) / 2
+    allowed = 0 if pairs <= 6 else allowed_dissent(pairs)
+    for sign in (-1, 1):
+        if ranks[np.sign(differences) != sign].sum() <= allowed:
+            return sign
+    return 0
+
+
+@lru_cache
+def allowed_dissent(pairs: int) -> int:
+    """The largest rank sum of dissenting pairs that an exact two-sided signed rank test takes as agreement at 5 %."""
+    share: Floats = np.ones(1)
+    for rank in range(1, pairs + 1):
+        share = (np.pad(share, (0, rank)) + np.pad(share, (rank, 0))) / 2
+    return int(np.searchsorted(2 * share.cumsum(), ALPHA, side="right")) - 1
+
+
+def findable_shift(scatter: float, pairs: int, variance_inflation: float = 1.0) -> float | None:
+    """The smallest shift, as a log ratio, that so many pairs find in 9 of 10 comparisons; None for too few."""
+    if pairs < FEWEST_PAIRS:
+        return None
+    if pairs in FINDABLE:
+        return FINDABLE[pairs] * scatter
+    df = 2 * pairs - 3
+    quantiles = float(stdtrit(df, 1 - ALPHA / 2) + stdtrit(df, POWER))
+    return FINDABLE_CORRECTION * quantiles * sqrt(2 * variance_inflation / pairs) * scatter
+
+
+def pairs_needed(scatter: float, log_shift: float) -> int | None:
+    """How many alternating pairs find a shift of this size; None when more than anyone will run."""
+    for pairs in range(FEWEST_PAIRS, MOST_PAIRS + 1):
+        shift = findable_shift(scatter, pairs)
+        if shift is not None and shift <= log_shift:
+            return pairs
+    return None
