@@ -1,0 +1,338 @@
+"""Where each native record belongs: the dispatch that contains it, else the case, else only its process.
+
+Records and journals share CLOCK_MONOTONIC, so a record belongs to the window of its process that contains it. The
+children that a level-3 worker forks keep no journal: such a process belongs to the one whose dispatches contain most
+of its records.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Generic, TypeVar
+
+from opentelemetry.instrumentation.scenetest.analyse.strace import (
+    BIND,
+    BindPhase,
+    ClockAnchor,
+    Drops,
+    Record,
+    Span,
+    Unreadable,
+    Value,
+)
+
+T = TypeVar("T")
+
+_AT_ONCE = 64  # windows, or spans of one depth, that are looked at as open at the same time
+_LARGEST_INTEGER = 2**63 - 1  # of an attribute
+
+
+@dataclass(frozen=True, eq=False)
+class Window(Generic[T]):
+    """An interval of the journal, in CLOCK_MONOTONIC nanoseconds, and what it is there (`owner`).
+
+    `run_id` is the harness's own number of a dispatch, where its handle had one.
+    """
+
+    owner: T
+    start_ns: int
+    end_ns: int
+    run_id: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessWindows(Generic[T]):
+    """The dispatches and cases of one process. `children`: pids of forked workers, where the journal knows them."""
+
+    pid: int
+    parent_pid: int | None
+    dispatches: Sequence[Window[T]]
+    cases: Sequence[Window[T]] = ()
+    children: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Placed(Generic[T]):
+    """A native span where it belongs.
+
+    `start_ns` is CLOCK_MONOTONIC. For a device span it is reconstructed: its offset, counted from the start of the host
+    span that waited for the device; None where the log has no such span.
+    `rank_known` is False for a bind phase that lies in the binds of several ranks.
+    """
+
+    span: Span
+    start_ns: int | None
+    parent: "Placed[T] | None"
+    window: Window[T] | None
+    rank_known: bool = True
+
+    @property
+    def end_ns(self) -> int | None:
+        """End of the span, CLOCK_MONOTONIC; None as `start_ns` is."""
+        return None if self.start_ns is None else self.start_ns + self.span.duration_ns
+
+    @property
+    def attributes(self) -> dict[str, Value]:
+        """What the marker says beside its times, under `simpler.`, and how its start is to be taken."""
+        span = self.span
+        inv = span.inv if span.inv <= _LARGEST_INTEGER else str(span.inv)
+        attributes: dict[str, Value] = {"simpler.inv": inv, "simpler.hid": span.hid, "simpler.depth": span.depth}
+        attributes.update((f"simpler.{key}", value) for key, value in span.attributes.items())
+        if span.on_device:
+            attributes |= {"scenetest.clock": "device", "simpler.ts": span.start_ns}
+        if not self.rank_known:
+            attributes["scenetest.rank"] = "unknown"
+        return attributes
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of the records of the logs of one run."""
+
+    seen: int
+    """Distinct records, unreadable ones included."""
+    torn: int
+    other_version: int
+    dropped: int
+    """Records that the writers say they lost."""
+    repeated: int
+    """Records that stood in the logs more than once."""
+    unplaced: int
+    """Records that lie in no dispatch and no case."""
+    rank_unknown: int
+
+
+@dataclass(frozen=True, eq=False)
+class Native(Generic[T]):
+    """The native records of one run, each where it belongs."""
+
+    spans: Sequence[Placed[T]]
+    counts: Counts
+    anchors: Mapping[int, ClockAnchor]
+
+
+def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> Native[T]:
+    """Put every record under the dispatch that contains it, else under the case, else under its process."""
+    gathered = _gather(records)
+    places = _Places(processes)
+    hosts: dict[int, list[Span]] = defaultdict(list)
+    devices: dict[tuple[int, int], list[Span]] = defaultdict(list)
+    for span in gathered.spans:
+        if span.on_device:
+            devices[span.pid, span.inv].append(span)
+        else:
+            hosts[span.pid].append(span)
+
+    on_host: list[Placed[T]] = []
+    for pid, spans in hosts.items():
+        timelines = places.of(pid, spans)
+        passes: dict[tuple[int, str], list[Span]] = defaultdict(list)
+        for span in spans:
+            passes[span.inv, span.name.partition(".")[0]].append(span)
+        for same in passes.values():
+            on_host.extend(_tree(same, timelines))
+    by_pass: dict[tuple[int, int], list[Placed[T]]] = defaultdict(list)
+    for host in on_host:
+        by_pass[host.span.pid, host.span.inv].append(host)
+    on_device = [placed for key, spans in devices.items() for placed in _device_tree(spans, by_pass[key])]
+    placed = [*on_host, *on_device, *_bind_phases(gathered.phases, on_host, places)]
+    counts = Counts(
+        seen=len(placed) + gathered.torn + gathered.other_version,
+        torn=gathered.torn,
+        other_version=gathered.other_version,
+        dropped=sum(gathered.dropped.values()),
+        repeated=gathered.repeated,
+        unplaced=sum(1 for each in placed if each.window is None),
+        rank_unknown=sum(1 for each in placed if not each.rank_known),
+    )
+    return Native(placed, counts, gathered.anchors)
+
+
+@dataclass
+class _Gathered:
+    spans: list[Span] = field(default_factory=list[Span])
+    phases: list[BindPhase] = field(default_factory=list[BindPhase])
+    anchors: dict[int, ClockAnchor] = field(default_factory=dict[int, ClockAnchor])
+    dropped: dict[int, int] = field(default_factory=dict[int, int])
+    torn: int = 0
+    other_version: int = 0
+    repeated: int = 0
+
+
+def _gather(records: Iterable[Record]) -> _Gathered:
+    """The distinct records by kind: xdist workers and their controller report the same ones."""
+    gathered = _Gathered()
+    known: set[tuple[object, ...]] = set()
+    for record in records:
+        match record:
+            case Span() | BindPhase():
+                identity = record[:-1]  # all but the attributes
+                if identity in known:
+                    gathered.repeated += 1
+                    continue
+                known.add(identity)
+                if isinstance(record, Span):
+                    gathered.spans.append(record)
+                else:
+                    gathered.phases.append(record)
+            case ClockAnchor():
+                gathered.anchors[record.pid] = record
+            case Drops():  # a running total, repeated after each loss
+                gathered.dropped[record.pid] = max(record.total, gathered.dropped.get(record.pid, 0))
+            case Unreadable("version"):
+                gathered.other_version += 1
+            case Unreadable():
+                gathered.torn += 1
+            case _:
+                pass
+    return gathered
+
+
+class _Timeline(Generic[T]):
+    """Windows of one kind, in the order of their starts."""
+
+    def __init__(self, windows: Iterable[Window[T]]) -> None:
+        self._windows = sorted(windows, key=attrgetter("start_ns"))
+        self._starts = [window.start_ns for window in self._windows]
+
+    def containing(self, start_ns: int, end_ns: int) -> Iterator[Window[T]]:
+        """The windows that contain an interval, the latest start first."""
+        last = bisect_right(self._starts, start_ns)
+        for window in reversed(self._windows[max(0, last - _AT_ONCE) : last]):
+            if end_ns <= window.end_ns:
+                yield window
+
+    def innermost(self, start_ns: int, end_ns: int, run_id: Value | None = None) -> Window[T] | None:
+        """The window that contains an interval: of several the one of that run, else the one that began last."""
+        found = list(self.containing(start_ns, end_ns))
+        of_run = (window for window in found if window.run_id is not None and window.run_id == run_id)
+        return next(of_run, found[0] if found else None)
+
+
+@dataclass(frozen=True)
+class _Timelines(Generic[T]):
+    dispatches: _Timeline[T]
+    cases: _Timeline[T]
+
+    def find(self, start_ns: int, end_ns: int, run_id: Value | None = None) -> Window[T] | None:
+        dispatch = self.dispatches.innermost(start_ns, end_ns, run_id)
+        return dispatch or self.cases.innermost(start_ns, end_ns)
+
+
+class _Places(Generic[T]):
+    """Which process's windows the records of a pid are looked up in."""
+
+    def __init__(self, processes: Sequence[ProcessWindows[T]]) -> None:
+        self._parents = {process.pid: process.parent_pid for process in processes}
+        self._parent_of_child = {child: process.pid for process in processes for child in process.children}
+        of_pid: dict[int, list[ProcessWindows[T]]] = defaultdict(list)
+        for process in processes:
+            of_pid[process.pid].append(process)
+        self._timelines = {
+            pid: _Timelines(
+                _Timeline(window for process in same for window in process.dispatches),
+                _Timeline(window for process in same for window in process.cases),
+            )
+            for pid, same in of_pid.items()
+        }
+        self._nowhere: _Timelines[T] = _Timelines(_Timeline(()), _Timeline(()))
+
+    def of(self, pid: int, spans: Sequence[Span]) -> _Timelines[T]:
+        """The windows of a process that wrote these host spans: its own, else those of the process that forked it."""
+        if pid in self._timelines:
+            return self._timelines[pid]
+        parent = self._parent_of_child.get(pid) or self._likely_parent(spans)
+        return self._nowhere if parent is None else self._timelines[parent]
+
+    def only(self, start_ns: int, end_ns: int) -> Window[T] | None:
+        """The window that contains an interval of an unknown process, if one process alone has such a window."""
+        found = [timelines.find(start_ns, end_ns) for timelines in self._timelines.values()]
+        windows = [window for window in found if window]
+        return windows[0] if len(windows) == 1 else None
+
+    def _likely_parent(self, spans: Sequence[Span]) -> int | None:
+        for kind in (attrgetter("dispatches"), attrgetter("cases")):
+            timelines: dict[int, _Timeline[T]] = {pid: kind(both) for pid, both in self._timelines.items()}
+            contained = {
+                pid: sum(1 for span in spans if timeline.innermost(span.start_ns, _end(span)))
+                for pid, timeline in timelines.items()
+            }
+            most = max(contained.values(), default=0)
+            leaders = {pid for pid, count in contained.items() if count == most > 0}
+            # The dispatch of an outer level contains those of the process that it forked: the inner one is meant.
+            leaders -= {parent for pid in leaders for parent in self._ancestors(pid)}
+            if leaders:
+                return leaders.pop() if len(leaders) == 1 else None
+        return None
+
+    def _ancestors(self, pid: int) -> Iterator[int]:
+        seen = {pid}
+        parent = self._parents.get(pid)
+        while parent is not None and parent not in seen:
+            yield parent
+            seen.add(parent)
+            parent = self._parents.get(parent)
+
+
+def _end(span: Span) -> int:
+    return span.start_ns + span.duration_ns
+
+
+def _tree(spans: Iterable[Span], timelines: _Timelines[T]) -> Iterator[Placed[T]]:
+    """The host spans of one pass: each below the span of the next smaller depth that contains it."""
+    open_at: dict[int, deque[Placed[T]]] = defaultdict(lambda: deque(maxlen=_AT_ONCE))
+    for span in sorted(spans, key=attrgetter("start_ns", "depth")):
+        depths = sorted((depth for depth in open_at if depth < span.depth), reverse=True)
+        above = (candidate for depth in depths for candidate in reversed(open_at[depth]))
+        parent = next((candidate for candidate in above if _end(span) <= _end(candidate.span)), None)
+        own = None if parent else timelines.find(span.start_ns, _end(span), span.attributes.get("run_id"))
+        placed = Placed(span, span.start_ns, parent, parent.window if parent else own)
+        open_at[span.depth].append(placed)
+        yield placed
+
+
+def _device_tree(spans: Iterable[Span], hosts: Sequence[Placed[T]]) -> Iterator[Placed[T]]:
+    """The device spans of one pass, moved as a whole to the start of the host span that waited for the device."""
+    ordered = sorted(spans, key=attrgetter("depth", "start_ns"))
+    origin = min(span.start_ns for span in ordered)
+    above: dict[str, Placed[T]] = {host.span.name: host for host in hosts}
+    window = hosts[0].window if hosts else None
+    anchor: Placed[T] | None = None
+    for span in ordered:
+        parent = next((above[name] for name in _prefixes(span.name) if name in above), None)
+        anchor = anchor or parent
+        start_ns = anchor.start_ns + span.start_ns - origin if anchor and anchor.start_ns is not None else None
+        placed = Placed(span, start_ns, parent, parent.window if parent else window)
+        above.setdefault(span.name, placed)
+        yield placed
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def _bind_phases(phases: Iterable[BindPhase], hosts: Iterable[Placed[T]], places: _Places[T]) -> Iterator[Placed[T]]:
+    """The `bind phase=` lines, each below the bind that contains it; they name neither process nor pass."""
+    binds = _Timeline(Window(bind, bind.span.start_ns, _end(bind.span)) for bind in hosts if bind.span.name == BIND)
+    for phase in phases:
+        start_ns, end_ns = phase.start_ns, phase.start_ns + phase.duration_ns
+        found = [window.owner for window in binds.containing(start_ns, end_ns)]
+        if len(found) == 1:
+            bind = found[0].span
+            span = bind._replace(
+                depth=bind.depth + 1,
+                name=phase.name,
+                start_ns=start_ns,
+                duration_ns=phase.duration_ns,
+                attributes=phase.attributes,
+            )
+            yield Placed(span, start_ns, found[0], found[0].window)
+        else:
+            windows = {id(bind.window): bind.window for bind in found}
+            window = windows.popitem()[1] if len(windows) == 1 else places.only(start_ns, end_ns)
+            span = Span(0, 0, 0, "0", 2, phase.name, start_ns, phase.duration_ns, phase.attributes)
+            yield Placed(span, start_ns, None, window, rank_known=not found)

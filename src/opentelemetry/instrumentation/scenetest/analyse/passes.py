@@ -1,0 +1,78 @@
+"""The figures that the harness's users compare, each derived within one native pass.
+
+A pass is one run of the native runtime on one rank: all records of one `(pid, inv)`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from opentelemetry.instrumentation.scenetest.analyse.native import Placed, Window
+from opentelemetry.instrumentation.scenetest.analyse.strace import BIND
+
+T = TypeVar("T")
+
+HOST = "chip.run"
+DEVICE = "chip.run.runner_run.device_wall"
+ORCH = f"{DEVICE}.orch"
+SCHED = f"{DEVICE}.sched"
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "Host": (HOST,),
+    "Device": (DEVICE,),
+    "Orch": (ORCH,),
+    "Sched": (SCHED,),
+    "Effective": (ORCH, SCHED),
+    "bind": (BIND,),
+    "control plane": tuple(
+        f"{BIND}.{phase}" for phase in ("host_orch", "graph_upload", "relocate", "sm_h2d", "arena_h2d")
+    ),
+}
+"""The spans that each figure is the sum of; `Effective` is the window that they span together.
+
+The control plane is a sum of costs, not an interval. Harnesses of before August 2026 have `relocate` and `sm_h2d` too.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Pass(Generic[T]):
+    """One pass: where it belongs, the time spent under each name, and the users' figures, all in nanoseconds.
+
+    A figure that the pass lacks a part of, measured in other passes of the run, is left out.
+    """
+
+    pid: int
+    inv: int
+    window: Window[T] | None
+    start_ns: int
+    durations: Mapping[str, int]
+    figures: Mapping[str, int]
+
+
+def passes(spans: Iterable[Placed[T]]) -> list[Pass[T]]:
+    """The passes that these spans are of, in the order of their starts."""
+    of_pass: dict[tuple[int, int], list[Placed[T]]] = defaultdict(list)
+    for placed in spans:
+        if placed.rank_known and placed.span.name.startswith(HOST) and placed.span.pid:
+            of_pass[placed.span.pid, placed.span.inv].append(placed)
+    measured = {placed.span.name for same in of_pass.values() for placed in same}
+    found = [_pass(pid, inv, same, measured) for (pid, inv), same in of_pass.items()]
+    return sorted(found, key=lambda each: each.start_ns)
+
+
+def _pass(pid: int, inv: int, spans: Sequence[Placed[T]], measured: set[str]) -> Pass[T]:
+    durations: Counter[str] = Counter()
+    for placed in spans:
+        durations[placed.span.name] += placed.span.duration_ns
+    figures = {
+        figure: sum(durations[name] for name in names if name in measured)
+        for figure, names in COLUMNS.items()
+        if any(name in measured for name in names) and all(name in durations for name in names if name in measured)
+    }
+    if "Effective" in figures:
+        windows = [placed.span for placed in spans if placed.span.name in COLUMNS["Effective"]]
+        first = min(span.start_ns for span in windows)
+        figures["Effective"] = max(span.start_ns + span.duration_ns for span in windows) - first
+    start_ns = min((placed.start_ns for placed in spans if placed.start_ns is not None), default=0)
+    return Pass(pid, inv, spans[0].window, start_ns, durations, figures)
