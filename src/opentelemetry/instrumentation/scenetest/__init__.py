@@ -1,0 +1,61 @@
+"""The conditions of a measurement, on the measurement: OpenTelemetry instrumentation for SceneTest.
+
+Usage
+-----
+
+.. code-block:: python
+
+    from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase
+
+    instrument()
+    with case("TestVector", "default", level=2, platform="a2a3sim", runtime="tensormap_and_ringbuffer"):
+        with phase("golden"):
+            ...
+        for _ in range(rounds):
+            with dispatch():
+                worker.run(...)
+
+One `instrument()` in a driver or `conftest.py` is enough: the processes below it join the run. Cases, phases and
+dispatches of `simpler`'s SceneTest harness are recorded without any change to it. Without changing the program at all:
+`scenetest-otel run -- python test_vector.py`.
+
+The process that is measured only appends to a journal; `scenetest-otel show` reads it. Nothing in here raises: a fault
+of the instrumentation is logged once, and the program goes on.
+"""
+
+from __future__ import annotations
+
+from opentelemetry.instrumentation.scenetest.record.recorder import case, dispatch, phase
+from opentelemetry.instrumentation.scenetest.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["__version__", "case", "dispatch", "instrument", "phase", "uninstrument"]
+
+
+def instrument(*, journal_dir: str | os.PathLike[str] | None = None) -> None:
+    """Instrument this process and all Python processes below it. Idempotent; at most 25 ms.
+
+    It observes what torch's backend autoload does, hooks the harness, and records to a run directory: the one named by
+    `SCENETEST_OTEL_RUN` if this process is part of a run, else a new one, if there is a directory or an endpoint
+    (`journal_dir`, `SCENETEST_OTEL_DIR`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`). With
+    neither there is nothing but the log line. `OTEL_SDK_DISABLED=true` and `scenetest` in
+    `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` switch it off.
+
+    Call it before `import torch`: what happened earlier was not observed and may be `unknown`.
+
+    Args:
+        journal_dir: the store, a directory in which the run directory is made.
+    """
+    from opentelemetry.instrumentation.scenetest.record import setup
+
+    setup.instrument(journal_dir)
+
+
+def uninstrument() -> None:
+    """Restore every hook to the identical original object and take `SCENETEST_OTEL_RUN` back."""
+    from opentelemetry.instrumentation.scenetest.record import setup
+
+    setup.uninstrument()

@@ -1,0 +1,53 @@
+"""`case`, `phase` and `dispatch` as decorators, for every kind of function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Generator
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.record.recorder import Span
+
+
+def with_span(begin: Callable[[], Span], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function so that each call is a span: until it returns, is awaited or is exhausted.
+
+    Args:
+        begin: makes the span of one call.
+        function: a plain, coroutine, generator or asynchronous generator function.
+    """
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def awaited(*args: Any, **keywords: Any) -> Any:
+            with begin():
+                return await function(*args, **keywords)
+
+        return awaited
+    if inspect.isasyncgenfunction(function):
+
+        @wraps(function)
+        async def iterated(*args: Any, **keywords: Any) -> AsyncIterator[Any]:
+            with begin():
+                async for item in function(*args, **keywords):
+                    yield item
+
+        return iterated
+    if inspect.isgeneratorfunction(function):
+        generator = cast("Callable[..., Generator[Any, Any, Any]]", function)
+
+        @wraps(function)
+        def exhausted(*args: Any, **keywords: Any) -> Generator[Any, Any, Any]:
+            with begin():
+                return (yield from generator(*args, **keywords))
+
+        return exhausted
+
+    @wraps(function)
+    def called(*args: Any, **keywords: Any) -> Any:
+        with begin():
+            return function(*args, **keywords)
+
+    return called

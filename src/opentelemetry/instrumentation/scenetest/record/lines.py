@@ -1,0 +1,29 @@
+"""The lines that the recorder writes, and what an attribute may be."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+
+
+def line(kind: str, **fields: object) -> str:
+    """Return one line of the journal; fields that are None or empty are left out."""
+    present = {key: value for key, value in fields.items() if value is not None and value != {}}
+    return json.dumps({"kind": kind, **present}, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def attributes(given: Mapping[str, object]) -> dict[str, str | bool | int | float]:
+    """Turn keyword arguments into `scenetest.*` attributes: None left out, scalars as they are, all else as text.
+
+    A number that JSON has no word for becomes text: one NaN makes Jaeger fail every search that hits it.
+    """
+    return {f"scenetest.{key}": _scalar(value) for key, value in given.items() if value is not None}
+
+
+def _scalar(value: object) -> str | bool | int | float:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (str, bool, int)):
+        return value
+    return str(value)

@@ -1,0 +1,267 @@
+"""Cases, phases and dispatches: two clock reads, and one line in the journal outside of each.
+
+Whatever goes wrong in here ends in one guard and never reaches the harness.
+"""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from time import monotonic_ns
+
+from opentelemetry.instrumentation.scenetest.record import context, faults, session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    from opentelemetry.context import Context
+
+    Self = TypeVar("Self", bound="Span")
+
+_current: ContextVar[Span | None] = ContextVar("scenetest_span", default=None)
+
+
+def current() -> Span | None:
+    """Return the innermost open span of this process in this context.
+
+    Spans need not end in the context or in the order in which they began (generators, tasks, forks), so what has ended
+    or belongs to another process is stepped over.
+    """
+    span = _current.get()
+    while span is not None and (span.session is None or span.session is not session.current):
+        span = span.outer
+    return span
+
+
+class Span:
+    """A context manager and decorator that records a span: the base of `case`, `phase` and `dispatch`.
+
+    It does nothing in a process that is not instrumented. An exception passes through it as it is.
+    """
+
+    __slots__ = ("_before", "holder", "id", "outer", "rounds", "session", "start", "trace")
+
+    id: str
+    trace: str
+    start: int
+    holder: Span | None
+    """The case or dispatch that this span is or lies in: the parent of what is recorded inside."""
+    rounds: session.Rounds
+    """Numbers the dispatches of the case."""
+
+    def __init__(self) -> None:
+        self.session: session.Session | None = None
+        self.outer: Span | None = None
+        self._before: Context | None = None
+
+    def __enter__(self: Self) -> Self:
+        try:
+            recording = session.current or session.begin()
+            if recording is not None:
+                self._open(recording)
+        except Exception as error:
+            faults.swallow(f"record a {type(self).__name__}", error)
+        self.start = monotonic_ns()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        end = monotonic_ns()
+        try:
+            self.leave()
+            if self.session is not None and self.session is session.current:
+                self._close(self.session, end, kind)
+            self.session = None
+        except Exception as fault:
+            faults.swallow(f"record the end of a {type(self).__name__}", fault)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of which each call is a span of its own."""
+        from opentelemetry.instrumentation.scenetest.record import decorate
+
+        return decorate.with_span(self._again, function)
+
+    def leave(self) -> None:
+        """Stop being the current span of this context; the span stays open until it is exited."""
+        if _current.get() is self:
+            _current.set(self.outer)
+        if self._before is not None:
+            before, self._before = self._before, None
+            context.restore(self.id, before)
+
+    def _again(self) -> Span:
+        """Return a new span of the same arguments: a decorated function may be called many times, and at once."""
+        raise NotImplementedError
+
+    def _open(self, recording: session.Session) -> None:
+        raise NotImplementedError
+
+    def _begin(self, recording: session.Session) -> None:
+        self.session = recording
+        _current.set(self)
+        if recording.recording and context.in_use():
+            self._before = context.attach(self.trace, self.id)
+
+    def _close(
+        self,
+        recording: session.Session,
+        end: int,
+        kind: type[BaseException] | None,
+        attributes: Mapping[str, object] | None = None,
+    ) -> None:
+        if kind is None and attributes is None:
+            recording.write(_CLOSE % (self.id, self.start, end))
+            return
+        from opentelemetry.instrumentation.scenetest.record import outcomes
+
+        recording.write_line(
+            "close",
+            id=self.id,
+            start=self.start,
+            end=end,
+            outcome="pass" if kind is None else outcomes.outcome(kind),
+            error=None if kind is None else outcomes.error_type(kind),
+            attributes=attributes,
+        )
+
+
+_CLOSE = '{"kind":"close","id":"%s","start":%d,"end":%d,"outcome":"pass"}\n'
+_OPEN_DISPATCH = '{"kind":"open","span":"dispatch","id":"%s","trace":"%s","parent":"%s","at":%d,"round":%d}\n'
+
+
+class case(Span):  # noqa: N801
+    """One case of a suite, as a context manager or a decorator.
+
+    Args:
+        suite: `test.suite.name`.
+        name: `test.case.name`.
+        level: level of the scene, 2, 3 or 4.
+        platform: platform that it runs on, for example `a2a3sim`.
+        runtime: runtime that it runs on, for example `host_build_graph`.
+        attributes: further attributes of the case; each becomes `scenetest.<name>`.
+    """
+
+    __slots__ = ("_given", "_pressure", "name", "suite")
+
+    def __init__(
+        self,
+        suite: str,
+        name: str,
+        *,
+        level: int | None = None,
+        platform: str | None = None,
+        runtime: str | None = None,
+        **attributes: object,
+    ) -> None:
+        super().__init__()
+        self.suite = suite
+        self.name = name
+        self._given = {"level": level, "platform": platform, "runtime": runtime, **attributes}
+
+    def _again(self) -> case:
+        return case(self.suite, self.name, **self._given)  # type: ignore[arg-type]
+
+    def _open(self, recording: session.Session) -> None:
+        from opentelemetry.instrumentation.scenetest.record import lines, observe
+
+        self.outer = outer = current()
+        self.holder, self.rounds = self, session.Rounds()
+        self.id = f"{next(recording.ids):016x}"
+        parent = context.parent() if context.in_use() or outer is None else outer
+        self.trace = parent.trace if parent else os.urandom(16).hex()
+        recording.write_open(
+            "case",
+            self,
+            parent.id if parent else None,
+            suite=str(self.suite),
+            name=str(self.name),
+            attributes=lines.attributes(self._given),
+        )
+        self._begin(recording)
+        self._pressure = observe.cpu_pressure()
+
+    def _close(
+        self,
+        recording: session.Session,
+        end: int,
+        kind: type[BaseException] | None,
+        attributes: Mapping[str, object] | None = None,
+    ) -> None:
+        from opentelemetry.instrumentation.scenetest.record import observe
+
+        recording.before_dispatch()
+        super()._close(recording, end, kind, observe.cpu_pressure_since(self._pressure, end - self.start))
+
+
+class phase(Span):  # noqa: N801
+    """A stage of a case beside its dispatches, as a context manager or a decorator.
+
+    Args:
+        name: `args`, `golden`, `compare` or any other word of the harness.
+        attributes: further attributes; each becomes `scenetest.<name>`.
+    """
+
+    __slots__ = ("_given", "name")
+
+    def __init__(self, name: str, **attributes: object) -> None:
+        super().__init__()
+        self.name = name
+        self._given = attributes
+
+    def _again(self) -> phase:
+        return phase(self.name, **self._given)
+
+    def _open(self, recording: session.Session) -> None:
+        from opentelemetry.instrumentation.scenetest.record import lines
+
+        self.outer = outer = current()
+        self.holder = outer.holder if outer else None
+        self.trace, parent = (self.holder.trace, self.holder.id) if self.holder else recording.process_span()
+        self.id = f"{next(recording.ids):016x}"
+        attributes = lines.attributes(self._given)
+        recording.write_open("phase", self, parent, name=str(self.name), attributes=attributes)
+        self._begin(recording)
+
+
+class dispatch(Span):  # noqa: N801
+    """One dispatch to the device: the timed region. A context manager or a decorator.
+
+    Args:
+        round: number of the round; without it rounds count from 0 within the case, and go on from a number set here.
+        attributes: further attributes; each becomes `scenetest.<name>`.
+    """
+
+    __slots__ = ("_given", "_round")
+
+    def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
+        super().__init__()
+        self._round = round
+        self._given = attributes
+
+    def _again(self) -> dispatch:
+        return dispatch(round=self._round, **self._given)
+
+    def _open(self, recording: session.Session) -> None:
+        recording.before_dispatch()
+        self.outer = outer = current()
+        holder = outer.holder if outer is not None else None
+        if holder is not None:
+            self.trace, parent, rounds = holder.trace, holder.id, holder.rounds
+        else:
+            self.trace, parent = recording.process_span()
+            rounds = recording.rounds_of(str(self._given.get("callable", "")))
+        self.holder, self.rounds = self, rounds
+        self.id = f"{next(recording.ids):016x}"
+        number = rounds.take(self._round)
+        if self._given:
+            from opentelemetry.instrumentation.scenetest.record import lines
+
+            attributes = lines.attributes(self._given)
+            recording.write_open("dispatch", self, parent, round=number, attributes=attributes)
+        else:
+            recording.write(_OPEN_DISPATCH % (self.id, self.trace, parent, monotonic_ns(), number))
+        self._begin(recording)

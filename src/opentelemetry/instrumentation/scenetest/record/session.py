@@ -1,0 +1,205 @@
+"""What a process records with: its journal, its ids, the conditions in force.
+
+A session is made at the first case or dispatch of a process. A forked child drops the one that it inherited and makes
+its own, so nothing of the parent's open case leaks into it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import RLock
+from itertools import count
+from time import monotonic_ns
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.record import autoload, faults
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.conditions import Value
+    from opentelemetry.instrumentation.scenetest.record.recorder import Span
+
+_SPAN_IDS = 1 << 63
+
+instrumented = False
+"""Whether `instrument()` is in force. Without it nothing is observed, logged or recorded."""
+
+directory: str | None = None
+"""The run directory, or None where there is nothing but the log line."""
+
+current: Session | None = None
+"""The session of this process, once it has one."""
+
+_lock = RLock()
+
+
+class Rounds:
+    """Numbers the dispatches of one case, or of one callable outside any case."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def take(self, given: int | None) -> int:
+        """Return the next number, or the given one, from which it then goes on."""
+        if given is None:
+            return next(self._numbers)
+        self._numbers = count(given + 1)
+        return given
+
+
+class Session:
+    """Everything that one process needs to record, from its first case or dispatch to its end.
+
+    Attributes:
+        recording: whether there is a journal to write to.
+        ids: draws span ids: a random start and a step of one, since a draw must be atomic and cost nothing.
+        conditions: the set in force.
+    """
+
+    __slots__ = ("_fingerprint", "_process_span", "_rounds", "_writer", "conditions", "ids", "logged", "recording")
+
+    def __init__(self, run: str | None) -> None:
+        self.ids = count(int.from_bytes(os.urandom(8), "big") % _SPAN_IDS + 1)
+        self.conditions: dict[str, Value] = {}
+        self.logged = False
+        self._fingerprint: tuple[object, ...] | None = None
+        self._process_span: tuple[str, str] | None = None
+        self._rounds: dict[str, Rounds] = {}
+        self._writer: journal.Writer | None = None
+        self.recording = run is not None
+        if run is not None:
+            self._begin_journal(run)
+
+    def before_dispatch(self) -> None:
+        """Write the conditions if they may have changed, and the log line before the first dispatch."""
+        if not self.logged or self._fingerprint != autoload.fingerprint():
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Observe the conditions again, write them if they changed, and log them if that was not done yet."""
+        from opentelemetry.instrumentation.scenetest.record import observe
+
+        with _lock:
+            self._fingerprint = autoload.fingerprint()
+            found = observe.conditions()
+            if found != self.conditions:
+                self.conditions = found
+                self.write_line("conditions", at=monotonic_ns(), conditions=found)
+            if not self.logged:
+                self.logged = True
+                observe.log(found)
+
+    def write(self, text: str) -> None:
+        """Append one finished line to the journal."""
+        if self._writer is not None:
+            self._writer.write(text)
+
+    def write_line(self, kind: str, **fields: object) -> None:
+        """Append one line to the journal; fields that are None or empty are left out."""
+        if self._writer is not None:
+            from opentelemetry.instrumentation.scenetest.record import lines
+
+            self._writer.write(lines.line(kind, **fields))
+
+    def write_open(self, kind: str, span: Span, parent: str | None, **fields: object) -> None:
+        """Append the line that says that a span begins."""
+        self.write_line("open", span=kind, id=span.id, trace=span.trace, parent=parent, at=monotonic_ns(), **fields)
+
+    def rounds_of(self, callable_name: str) -> Rounds:
+        """Return the numbering of the dispatches of a callable outside any case."""
+        return self._rounds.setdefault(callable_name, Rounds())
+
+    def process_span(self) -> tuple[str, str]:
+        """Return trace and span id of the span that holds what lies outside any case; it opens when first asked for."""
+        with _lock:
+            if self._process_span is None:
+                from opentelemetry.instrumentation.scenetest.record import context
+
+                outer = context.parent()
+                trace = outer.trace if outer else os.urandom(16).hex()
+                span, parent = f"{next(self.ids):016x}", outer.id if outer else None
+                name = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
+                self.write_line(
+                    "open", span="process", id=span, trace=trace, parent=parent, at=monotonic_ns(), name=name
+                )
+                self._process_span = trace, span
+            return self._process_span
+
+    def finish(self) -> None:
+        """Write that the process ended cleanly."""
+        self.write_line("end", at=monotonic_ns())
+
+    def close(self) -> None:
+        """Let go of the journal, and so of its lock."""
+        self.recording = False
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _begin_journal(self, run: str) -> None:
+        from opentelemetry.instrumentation.scenetest.record import observe
+
+        try:
+            self._writer = journal.Writer(run)
+            self.conditions = observe.conditions()
+            self.write_line("process", schema=journal.SCHEMA, **observe.identity(), conditions=self.conditions)
+        except Exception as error:
+            self.close()
+            faults.swallow(f"write a journal in {run}", error)
+
+
+def begin() -> Session | None:
+    """Make the session of this process, unless it is not instrumented."""
+    global current
+    if not instrumented:
+        return None
+    with _lock:
+        if current is None:
+            _at_end()
+            current = Session(directory)
+    return current
+
+
+def finish() -> None:
+    """End the session cleanly: at exit, and in a forked child whose work is done before its `os._exit`."""
+    if current is not None:
+        try:
+            current.finish()
+        except Exception as error:
+            faults.swallow("record the end of the process", error)
+
+
+def discard() -> None:
+    """End the session for good; a later case or dispatch makes a new one."""
+    global current
+    finish()
+    if current is not None:
+        current.close()
+        current = None
+
+
+def _at_end() -> None:
+    import atexit
+
+    atexit.unregister(finish)
+    atexit.register(finish)
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        # A forked multiprocessing child ends by os._exit: its finalizers run, atexit does not.
+        from multiprocessing.util import Finalize
+
+        Finalize(None, finish, exitpriority=0)
+
+
+def _forget_in_child() -> None:
+    global current, _lock
+    _lock = RLock()
+    if current is not None:
+        inherited, current = current, None
+        inherited.close()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

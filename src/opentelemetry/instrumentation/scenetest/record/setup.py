@@ -1,0 +1,69 @@
+"""`instrument()` and `uninstrument()`: the observer, the run directory, the hooks; and the way back."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.record import autoload, faults, session
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_NAME = "scenetest"
+
+_made_run: str | None = None
+"""The run directory that this process made, rather than joined."""
+
+
+def instrument(journal_dir: str | os.PathLike[str] | None = None) -> None:
+    """Observe torch's autoload, hook the harness and record to a run directory, if there is to be one.
+
+    Args:
+        journal_dir: the store in which to make the run directory.
+    """
+    if session.instrumented or _is_disabled():
+        return
+    try:
+        autoload.install()
+        session.directory = os.environ.get(journal.RUN_VARIABLE) or _make_run(journal_dir)
+        session.instrumented = True
+    except Exception as error:
+        faults.swallow("instrument this process", error)
+
+
+def uninstrument() -> None:
+    """Restore everything that `instrument()` changed."""
+    global _made_run
+    if not session.instrumented:
+        return
+    autoload.uninstall()
+    session.discard()
+    session.instrumented, session.directory = False, None
+    if _made_run is not None:
+        os.environ.pop(journal.RUN_VARIABLE, None)
+        journal.remove_if_empty(_made_run)
+        _made_run = None
+
+
+def _is_disabled() -> bool:
+    # opentelemetry.io: configuration/sdk-environment-variables, and disabling of zero-code instrumentations in Python
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return True
+    return _NAME in (name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(","))
+
+
+def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
+    global _made_run
+    store = os.fspath(journal_dir) if journal_dir else os.environ.get(journal.STORE_VARIABLE)
+    if not store and not any(os.environ.get(name) for name in _ENDPOINTS):
+        return None
+    import atexit
+
+    try:
+        _made_run = journal.make_run(store or journal.state_store(), by="instrument", command=sys.orig_argv)
+    except OSError as error:
+        faults.swallow("make a run directory", error)
+        return None
+    os.environ[journal.RUN_VARIABLE] = _made_run
+    atexit.register(journal.remove_if_empty, _made_run)
+    return _made_run
