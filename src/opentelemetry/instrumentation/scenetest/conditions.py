@@ -58,8 +58,13 @@ class Variable(NamedTuple):
 
     @property
     def attribute(self) -> str:
-        """The attribute of the effective value; the raw one is `process.environment_variable.<name>`."""
+        """The attribute of the effective value; `raw_attribute` has the raw one."""
         return f"scenetest.env.{self.name.lower()}"
+
+
+def raw_attribute(variable: str) -> str:
+    """Return the attribute that shows an environment variable as it is set."""
+    return f"process.environment_variable.{variable}"
 
 
 def _as_given(raw: str | None) -> str | None:
@@ -209,6 +214,10 @@ _HARNESS: Final = (
             "os.environ at Worker.init, else at the first case",
         )
         for variable in VARIABLES
+    ),
+    *(
+        _process(raw_attribute(name), str, "context", f"{name} as it is set; absent when it is not", "os.environ")
+        for name in (*(variable.name for variable in VARIABLES), *READ_BY_NOTHING)
     ),
     _process(
         "scenetest.native.build_ids",

@@ -12,7 +12,7 @@ from functools import lru_cache
 from time import monotonic_ns, time_ns
 
 from opentelemetry.instrumentation.scenetest import logline
-from opentelemetry.instrumentation.scenetest.conditions import UNKNOWN, VARIABLES
+from opentelemetry.instrumentation.scenetest.conditions import READ_BY_NOTHING, UNKNOWN, VARIABLES, raw_attribute
 from opentelemetry.instrumentation.scenetest.record import autoload, harness
 from opentelemetry.instrumentation.scenetest.record.files import read
 
@@ -94,12 +94,12 @@ def cpu_pressure_since(before: int | None, duration_ns: int) -> dict[str, Value]
 def _variables() -> dict[str, Value]:
     found: dict[str, Value] = {}
     for variable in VARIABLES:
-        raw = os.environ.get(variable.name)
-        effective = variable.parse(raw)
+        effective = variable.parse(os.environ.get(variable.name))
         if effective is not None:
             found[variable.attribute] = effective
-        if raw is not None:
-            found[f"process.environment_variable.{variable.name}"] = raw
+    for name in (*(variable.name for variable in VARIABLES), *READ_BY_NOTHING):
+        if name in os.environ:
+            found[raw_attribute(name)] = os.environ[name]
     return found
 
 

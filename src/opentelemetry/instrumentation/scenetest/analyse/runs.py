@@ -1,0 +1,135 @@
+"""One run as data: its processes, their cases, their dispatches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from opentelemetry.instrumentation.scenetest import journal, replay
+from opentelemetry.instrumentation.scenetest.analyse import stores
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.replay import Span
+
+
+@dataclass(slots=True)
+class Case:
+    """One case with what was recorded in it, by start."""
+
+    span: Span
+    phases: list[Span] = field(default_factory=list[Span])
+    dispatches: list[Span] = field(default_factory=list[Span])
+
+
+@dataclass(slots=True)
+class Process:
+    """One measured process: its cases, and the dispatches and phases outside any of them, by start."""
+
+    record: replay.Process
+    cases: list[Case] = field(default_factory=list[Case])
+    dispatches: list[Span] = field(default_factory=list[Span])
+    phases: list[Span] = field(default_factory=list[Span])
+
+    def all_dispatches(self) -> Iterator[tuple[Case | None, Span]]:
+        """Yield every dispatch with its case."""
+        for case in self.cases:
+            for dispatch in case.dispatches:
+                yield case, dispatch
+        for dispatch in self.dispatches:
+            yield None, dispatch
+
+
+@dataclass(slots=True)
+class Run:
+    """One run.
+
+    Attributes:
+        path: its directory.
+        facts: its `run.json`; empty where that is missing.
+        processes: the processes that recorded something, by start.
+        problems: what was found damaged, by kind, counted; empty when nothing was.
+    """
+
+    path: Path
+    facts: dict[str, Any]
+    processes: list[Process]
+    problems: dict[str, int]
+
+    @property
+    def name(self) -> str:
+        """`scenetest.run.name`."""
+        return str(self.facts.get("name") or self.path.name)
+
+    @property
+    def id(self) -> str | None:
+        """`scenetest.run.id`; None where it was not recorded."""
+        return self.facts.get("id")
+
+    @property
+    def command(self) -> list[str]:
+        """The command with its arguments."""
+        return list(self.facts.get("command") or [])
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code of the command; None where nobody waited for it."""
+        return self.facts.get("exit_code")
+
+    @property
+    def started(self) -> datetime | None:
+        """When the run was made, in local time."""
+        started = self.facts.get("started_unix_ns")
+        return datetime.fromtimestamp(started / 1e9, tz=timezone.utc).astimezone() if started else None
+
+
+def load(directory: Path) -> Run:
+    """Read a run.
+
+    Args:
+        directory: the run directory.
+
+    Raises:
+        BadInputError: nothing was recorded in it, or nothing in it can be read.
+    """
+    processes: list[Process] = []
+    problems: dict[str, int] = {}
+    unreadable: list[Path] = []
+    for path in sorted(directory.glob(f"*{journal.SUFFIX}")):
+        try:
+            processes.append(_process(path))
+        except (replay.NotAJournalError, OSError):
+            unreadable.append(path)
+    if not processes:
+        if unreadable:
+            raise BadInputError(f"{unreadable[0]} is damaged: it is no journal, and the run has no other one")
+        raise BadInputError(f"{directory} is empty: no process of that run recorded a case or a dispatch")
+    counts = {
+        "torn_lines": sum(process.record.torn_lines for process in processes),
+        "incomplete_journals": sum(process.record.incomplete for process in processes),
+        "unreadable_journals": len(unreadable),
+    }
+    problems = {problem: count for problem, count in counts.items() if count}
+    processes.sort(key=_first_time)
+    return Run(directory, stores.read_facts(directory), processes, problems)
+
+
+def _process(path: Path) -> Process:
+    record = replay.Journal(path)
+    process = Process(record.process)
+    cases: dict[str, Case] = {}
+    for span in sorted(record.spans(), key=lambda span: (span.start_ns, span.kind != "case")):
+        holder = cases.get(span.case.span_id) if span.case else None
+        if span.kind == "case":
+            cases[span.span_id] = Case(span)
+        elif span.kind == "phase":
+            (holder or process).phases.append(span)
+        elif span.kind == "dispatch":
+            (holder or process).dispatches.append(span)
+    process.cases = list(cases.values())
+    return process
+
+
+def _first_time(process: Process) -> int:
+    return process.record.unix_ns(process.record.facts["anchor"]["monotonic_ns"])

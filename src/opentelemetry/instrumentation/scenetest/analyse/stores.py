@@ -1,0 +1,108 @@
+"""Where runs are kept, and how a run is found by its path or its name."""
+
+from __future__ import annotations
+
+import json
+import os
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+LOCAL_STORE = "scenetest-runs"
+"""The store of `scenetest-otel run` in the working directory, where nothing else is asked for."""
+
+
+def stores(given: str | None = None) -> list[Path]:
+    """Return the stores to look in, nearest first.
+
+    Args:
+        given: the store that the user named with `--dir`; then it is the only one.
+    """
+    if given:
+        return [Path(given)]
+    named = os.environ.get(journal.STORE_VARIABLE)
+    candidates = [Path(named)] if named else []
+    candidates += [Path(LOCAL_STORE), Path(journal.state_store())]
+    return list(dict.fromkeys(candidates))
+
+
+def is_run(directory: Path) -> bool:
+    """Tell whether a directory holds a run: its `run.json` or a journal."""
+    return (directory / journal.RUN_FILE).is_file() or any(directory.glob(f"*{journal.SUFFIX}"))
+
+
+def all_runs(given: str | None = None) -> list[Path]:
+    """Return the directories of all stored runs, the oldest first."""
+    found: list[Path] = []
+    for store in stores(given):
+        if store.is_dir():
+            found += [directory for directory in store.iterdir() if directory.is_dir() and is_run(directory)]
+    return sorted(found, key=_started)
+
+
+def find(run: str, given: str | None = None) -> Path:
+    """Return the directory of one run.
+
+    Args:
+        run: the path of a run directory, the name of such a directory in a store, or the name of a run.
+        given: the store named with `--dir`.
+
+    Raises:
+        BadInputError: there is no such run, or several have that name.
+    """
+    found = find_all(run, given)
+    if len(found) > 1:
+        names = ", ".join(directory.name for directory in found)
+        raise BadInputError(f"{run!r} names {len(found)} runs: {names}; name one of them")
+    return found[0]
+
+
+def find_all(pattern: str, given: str | None = None) -> list[Path]:
+    """Return the directories of the runs that a path, a name or a glob pattern of names means, the oldest first.
+
+    Raises:
+        BadInputError: there is none.
+    """
+    path = Path(pattern)
+    if path.is_dir() and is_run(path):
+        return [path]
+    if os.sep in pattern:
+        raise BadInputError(f"{pattern!r} is not a run: no such directory with a {journal.RUN_FILE} or a journal in it")
+    runs = all_runs(given)
+    by_directory = [run for run in runs if fnmatchcase(run.name, pattern)]
+    found = by_directory or [run for run in runs if fnmatchcase(str(read_facts(run).get("name")), pattern)]
+    if not found:
+        places = ", ".join(str(store) for store in stores(given))
+        latest = f"; the latest is {runs[-1].name!r}" if runs else ""
+        raise BadInputError(f"no run {pattern!r} in {places}{latest}")
+    return found
+
+
+def newest(given: str | None = None) -> Path:
+    """Return the directory of the run that was started last.
+
+    Raises:
+        BadInputError: no run is stored.
+    """
+    runs = all_runs(given)
+    if not runs:
+        places = ", ".join(str(store) for store in stores(given))
+        raise BadInputError(f"no run is stored in {places}; record one with: scenetest-otel run -- CMD...")
+    return runs[-1]
+
+
+def read_facts(directory: Path) -> dict[str, Any]:
+    """Return what `run.json` says; empty where it is missing or damaged."""
+    try:
+        facts: object = json.loads((directory / journal.RUN_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
+
+
+def _started(directory: Path) -> int:
+    started = read_facts(directory).get("started_unix_ns")
+    return started if isinstance(started, int) else directory.stat().st_mtime_ns

@@ -1,0 +1,154 @@
+"""What `show` prints for people: the verdict, the line of conditions, the command, a table for each case."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from opentelemetry.instrumentation.scenetest.analyse import verdict
+from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
+from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.conditions import (
+    CONDITIONS,
+    READ_BY_NOTHING,
+    UNKNOWN,
+    Value,
+    raw_attribute,
+)
+from opentelemetry.instrumentation.scenetest.replay import Span
+
+_STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
+_SHORT_ID = 8
+_SHOWN_IDS = 3
+_WIDE = 40
+
+
+def print_run(console: Console, run: Run) -> None:
+    """Print a run: verdict, conditions, command, cases, problems."""
+    found = verdict.verdict(run)
+    console.print(Text.assemble((found.word, _STYLES[found.word]), "  ", _plain(found.reason)))
+    console.print(Text("  ".join(_headline(run))))
+    console.print(Text(f"  {_plain(shlex.join(run.command))}", style="dim"))
+    for process in run.processes:
+        _print_process(console, process, with_pid=len(run.processes) > 1)
+    for line in _remarks(run):
+        console.print(Text(line, style="yellow"))
+
+
+def print_conditions(console: Console, run: Run) -> None:
+    """Print every condition of every process, with its use and how it was observed."""
+    for process in run.processes:
+        console.print(Text(f"\nprocess {process.record.pid}, ended: {process.record.ended}", style="bold"))
+        shown = [(key, _plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
+        widths = max(len(key) for key, _ in shown), max(len(value) for _, value in shown if len(value) < _WIDE)
+        for attribute, value in shown:
+            condition = CONDITIONS[attribute]
+            console.print(Text(f"  {attribute:<{widths[0]}}  {value:<{widths[1]}}  {condition.use:<7}  "), end="")
+            console.print(Text(condition.observed, style="dim"))
+
+
+def _headline(run: Run) -> Iterable[str]:
+    """Yield name, time, exit code, rulers, platform, revision, native build and what stderr was."""
+    yield run.name
+    if run.started:
+        yield f"{run.started:%d %b %H:%M}"
+    yield "exit code not known" if run.exit_code is None else f"exit {run.exit_code}"
+    rulers = {dispatch.ruler for process in run.processes for _, dispatch in process.all_dispatches()}
+    known = len(rulers - {UNKNOWN})
+    yield f"{known} ruler{'' if known == 1 else 's'}" + (" and an unknown one" if UNKNOWN in rulers else "")
+    cases = [case.span.attributes for process in run.processes for case in process.cases]
+    yield from _values(cases, "scenetest.platform")
+    processes = [process.record.conditions for process in run.processes]
+    for revision in _values(processes, "vcs.ref.head.revision"):
+        yield f"simpler {revision[:_SHORT_ID]}"
+    builds = {build for ids in _values(processes, "scenetest.native.build_ids") for build in ids.split(",")}
+    if builds:
+        ids = sorted({build.partition("=")[2][:_SHORT_ID] for build in builds})
+        yield "native " + " ".join(ids[:_SHOWN_IDS]) + (" ..." if len(ids) > _SHOWN_IDS else "")
+    yield "stderr: " + ", ".join(_values(processes, "scenetest.stderr"))
+
+
+def _print_process(console: Console, process: Process, *, with_pid: bool) -> None:
+    pid = f"  pid {process.record.pid}" if with_pid else ""
+    ended = {"lost": "  the process was lost", "running": "  still running"}.get(process.record.ended, "")
+    for case in process.cases:
+        console.print(Text(_case_line(case) + pid + ended))
+        _print_dispatches(console, case.dispatches)
+    groups: dict[str, list[Span]] = {}
+    for dispatch in process.dispatches:
+        groups.setdefault(str(dispatch.attributes.get("scenetest.callable", "outside any case")), []).append(dispatch)
+    for name, dispatches in groups.items():
+        console.print(Text(f"{_plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
+        _print_dispatches(console, dispatches)
+
+
+def _case_line(case: Case) -> str:
+    attributes = case.span.attributes
+    where = [str(attributes["scenetest.runtime"])] if "scenetest.runtime" in attributes else []
+    where += [f"L{attributes['scenetest.level']}"] if "scenetest.level" in attributes else []
+    asked = attributes.get("scenetest.rounds")
+    outcome = case.span.outcome + (f" ({case.span.error_type})" if case.span.error_type else "")
+    words = [f"{case.span.suite}::{case.span.name}", " ".join(where), outcome, _rounds(case.dispatches, asked)]
+    return _plain("  ".join(word for word in words if word))
+
+
+def _rounds(dispatches: Sequence[Span], asked: Value | None) -> str:
+    if not dispatches and not asked:
+        return "no dispatch"
+    count = f"{len(dispatches)} round{'' if len(dispatches) == 1 else 's'}"
+    return count if asked is None or asked == len(dispatches) else f"{count} of {asked} asked for"
+
+
+def _print_dispatches(console: Console, dispatches: Sequence[Span]) -> None:
+    timed = [duration for one in dispatches if _counts(one) and (duration := one.duration_ns) is not None]
+    if timed:
+        figures = Durations.of(timed)
+        unit, size = unit_of(figures.median)
+        table = Table("  ", "", "first", "min", "median", "max", box=None, pad_edge=False, header_style="dim")
+        for column in table.columns[2:]:
+            column.justify = "right"
+        numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
+        table.add_row("  dispatch", unit, *(f"{number / size:.1f}" for number in numbers))
+        console.print(table)
+    for dispatch in dispatches:
+        if dispatch.outcome != "pass":
+            what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
+            console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
+    waited = sum(1 for dispatch in dispatches if not _counts(dispatch))
+    if waited:
+        console.print(Text(f"  {waited} asynchronous: seen to end only when waited for, so not in the figures"))
+
+
+def _counts(dispatch: Span) -> bool:
+    return not dispatch.attributes.get("scenetest.async")
+
+
+def _remarks(run: Run) -> Iterable[str]:
+    processes = [process.record.conditions for process in run.processes]
+    for name in READ_BY_NOTHING:
+        for value in _values(processes, raw_attribute(name)):
+            yield f"{name}={value} is set, and nothing in the harness reads it"
+    for problem, count in run.problems.items():
+        yield f"{count} {problem.replace('_', ' ')}"
+
+
+def _values(mappings: Iterable[dict[str, Value]], attribute: str) -> list[str]:
+    return sorted({_plain(_worded(mapping[attribute])) for mapping in mappings if attribute in mapping})
+
+
+def _in_table_order(conditions: dict[str, Value]) -> list[tuple[str, Value]]:
+    order = {attribute: place for place, attribute in enumerate(CONDITIONS)}
+    return sorted(conditions.items(), key=lambda item: order.get(item[0], len(order)))
+
+
+def _worded(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain(text: str) -> str:
+    """Return text that can't drive the reader's terminal or break the line."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

@@ -1,0 +1,41 @@
+"""`scenetest-otel show`: one run, the verdict first."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from opentelemetry.instrumentation.scenetest.analyse import document, runs, stores
+from opentelemetry.instrumentation.scenetest.cli import screen
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
+@click.option("--conditions", "with_conditions", is_flag=True, help="List every condition and how it was observed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
+def show(run: str | None, store: str | None, with_conditions: bool, as_json: bool) -> None:
+    """Show one run: its verdict, its conditions, its cases. Without RUN the newest.
+
+    RUN is the path of a run directory or the name of a stored run.
+    """
+    loaded = runs.load(stores.find(run, store) if run else stores.newest(store))
+    if as_json:
+        click.echo(json.dumps(document.document(loaded), indent=2))
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    screen.print_run(console, loaded)
+    if with_conditions:
+        screen.print_conditions(console, loaded)
+
+
+def print_summary(directory: Path) -> None:
+    """Print a run on standard error, as `scenetest-otel run` does at its end.
+
+    Raises:
+        BadInputError: nothing was recorded in it.
+    """
+    screen.print_run(Console(stderr=True, soft_wrap=True, highlight=False), runs.load(directory))
