@@ -155,6 +155,13 @@ _TORCH: Final = (
         "metadata of the installed distributions",
     ),
     _process(
+        "torch.backend_autoload.failed_backend",
+        str,
+        "context",
+        "the distribution whose entry point failed; absent unless one did and which is certain",
+        "the last lookup of a registered backend while torch asked for entry points",
+    ),
+    _process(
         "torch.backend_autoload.duration",
         float,
         "context",

@@ -57,7 +57,7 @@ def _of_process(conditions: Mapping[str, Value]) -> Verdict:
     if outcome == "loaded":
         return Verdict("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
     if outcome == "failed":
-        tried = backends or "a backend"
+        tried = conditions.get("torch.backend_autoload.failed_backend") or backends or "a backend"
         return Verdict("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
     if outcome == UNKNOWN or loaded == UNKNOWN:
         return Verdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.conditions import Value
 
 _DEVICE_FILES = ("/dev/davinci", "/dev/devmm_svm", "/dev/hisi_hdc", "/dev/nvidia", "/dev/kfd", "/dev/dri/render")
-_LOG_LEVELS = ((10, "debug"), (20, "info"), (25, "timing"), (30, "warn"), (40, "error"))
+_TIMING = 25
+_LOG_LEVELS = ((10, "debug"), (20, "info"), (_TIMING, "timing"), (30, "warn"), (40, "error"))
 
 _noted: dict[str, Value] = {}
 
@@ -73,7 +74,7 @@ def log(found: Mapping[str, Value]) -> None:
         return
     import logging
 
-    logging.getLogger("simpler").log(logline.LEVEL, "%s", logline.format_line(found))
+    logging.getLogger("simpler").log(_TIMING, "%s", logline.log_line(found))
 
 
 def cpu_pressure() -> int | None:

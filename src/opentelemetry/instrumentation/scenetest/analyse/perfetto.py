@@ -1,0 +1,77 @@
+"""A run in the Trace Event Format, which ui.perfetto.dev and chrome://tracing open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.replay import Span
+
+_NS_PER_US = 1000
+
+
+def trace(run: Run) -> dict[str, Any]:
+    """Return the run as one trace object.
+
+    Timestamps are microseconds of `CLOCK_MONOTONIC`, fractions kept, so that processes of one host line up. What never
+    returned is an instant at its start, marked as what it is.
+    """
+    events: list[dict[str, Any]] = []
+    for process in run.processes:
+        events += _process_events(process)
+    facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": run.command}
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": facts}
+
+
+def _process_events(process: Process) -> Iterator[dict[str, Any]]:
+    pid = process.record.pid
+    command = " ".join(process.record.facts.get("command") or ["python"])
+    yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": command}}
+    yield {"ph": "M", "pid": pid, "name": "process_labels", "args": {"labels": _labels(process)}}
+    for lane, span in lanes(_spans(process)):
+        event = {"pid": pid, "tid": lane, "name": _name(span), "cat": span.kind, "ts": span.start_ns / _NS_PER_US}
+        args = {**span.attributes, "outcome": span.outcome, "span_id": span.span_id, "trace_id": span.trace_id}
+        if span.duration_ns is None:
+            yield {**event, "ph": "i", "s": "t", "args": args}
+        else:
+            yield {**event, "ph": "X", "dur": span.duration_ns / _NS_PER_US, "args": args}
+
+
+def lanes(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
+    """Give each span the first lane in which it overlaps none without lying wholly inside it.
+
+    A track holds only events that nest; dispatches of several threads need not.
+    """
+    open_ends: list[list[int]] = []
+    for span in sorted(spans, key=lambda span: (span.start_ns, -(span.duration_ns or 0))):
+        end = span.start_ns if span.end_ns is None else span.end_ns
+        for ends in open_ends:
+            while ends and ends[-1] <= span.start_ns:
+                ends.pop()
+        free = (lane for lane, ends in enumerate(open_ends) if not ends or end <= ends[-1])
+        lane = next(free, len(open_ends))
+        if lane == len(open_ends):
+            open_ends.append([])
+        open_ends[lane].append(end)
+        yield lane, span
+
+
+def _spans(process: Process) -> Iterator[Span]:
+    for case in process.cases:
+        yield case.span
+        yield from case.phases
+    yield from process.phases
+    for _, dispatch in process.all_dispatches():
+        yield dispatch
+
+
+def _labels(process: Process) -> str:
+    shown = ("torch.backend_autoload.effective", "torch_npu.loaded")
+    return ", ".join(f"{key}={process.record.conditions.get(key, 'not recorded')}" for key in shown)
+
+
+def _name(span: Span) -> str:
+    if span.kind == "case":
+        return f"{span.suite}::{span.name}"
+    return f"dispatch {span.round}" if span.kind == "dispatch" else span.name

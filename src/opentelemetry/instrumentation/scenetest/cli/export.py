@@ -1,0 +1,36 @@
+"""`scenetest-otel export`: one run as a file that other tools open."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from opentelemetry.instrumentation.scenetest.analyse import perfetto, runs, stores
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+
+@click.command()
+@click.argument("run")
+@click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
+@click.option("--format", "form", type=click.Choice(["otlp-json", "perfetto"]), required=True, help="What to write.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; else standard output.")
+def export(run: str, store: str | None, form: str, output: Path | None) -> None:
+    """Write one run as OTLP JSON lines, or as a trace for ui.perfetto.dev and chrome://tracing."""
+    loaded = runs.load(stores.find(run, store))
+    try:
+        with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as stream:
+            if form == "perfetto":
+                json.dump(perfetto.trace(loaded), stream)
+                stream.write("\n")
+            else:
+                from opentelemetry.instrumentation.scenetest.deliver import otlp_file
+
+                otlp_file.write(loaded.path, loaded.facts, stream)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise BadInputError(f"{output or 'standard output'} can't be written: {error.strerror}") from error

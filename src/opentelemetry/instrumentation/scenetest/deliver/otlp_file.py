@@ -1,0 +1,40 @@
+"""A run as OTLP JSON lines, by the official encoder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from opentelemetry.instrumentation.scenetest.deliver import spans
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+BATCH = 512
+"""Spans in one line; the batch size of the SDK."""
+
+
+def write(directory: Path, run: Mapping[str, Any], stream: IO[str]) -> int:
+    """Write all spans of a run and return how many there are.
+
+    Args:
+        directory: the run directory.
+        run: the run's facts, of `run.json`.
+        stream: where to write to.
+
+    Raises:
+        BadInputError: the encoder is not installed.
+        OSError: the stream can't be written.
+    """
+    try:
+        from opentelemetry.exporter.otlp.json.common.trace_encoder import encode_spans
+    except ImportError as error:
+        extra = "opentelemetry-instrumentation-scenetest[export]"
+        raise BadInputError(f"OTLP JSON needs an encoder that is not installed: pip install '{extra}'") from error
+    count = 0
+    everything = spans.of_run(directory, run)
+    while batch := list(islice(everything, BATCH)):
+        stream.write(json.dumps(encode_spans(batch).to_dict(), separators=(",", ":")) + "\n")
+        count += len(batch)
+    return count

@@ -1,0 +1,102 @@
+"""The Resource of a measured process, built from its journal after the fact."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.version import __version__ as sdk_version
+
+from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.replay import Process
+from opentelemetry.instrumentation.scenetest.version import __version__
+
+DEFAULT_SERVICE_NAME = "scenetest"
+MASK = "****"
+
+_SECRET = re.compile(r"pass|secret|token|credential|auth|api[-_]?key|private[-_]?key", re.IGNORECASE)
+
+
+class SharedResource(Resource):
+    """A Resource that many spans share.
+
+    `Resource.__hash__` dumps the whole resource as JSON, and the encoder asks for it once a span.
+    """
+
+    __hash__ = object.__hash__
+
+
+def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str, Any]) -> SharedResource:
+    """Return the resource of the spans of a process under one set of conditions.
+
+    Args:
+        process: the process as its journal has it.
+        conditions: the set in force for these spans. Nothing that a user sets overrides it.
+        run: the run's facts, of `run.json`.
+    """
+    facts = process.facts
+    attributes: dict[str, Value | None] = {
+        "service.name": DEFAULT_SERVICE_NAME,
+        **_user_attributes(facts.get("resource_attributes")),
+        **({"service.name": facts["service_name"]} if facts.get("service_name") else {}),
+        "service.instance.id": f"{facts.get('host')}:{process.pid}:{facts.get('start_ticks')}",
+        "telemetry.sdk.language": "python",
+        "telemetry.sdk.name": "opentelemetry",
+        "telemetry.sdk.version": sdk_version,
+        "telemetry.distro.name": "opentelemetry-instrumentation-scenetest",
+        "telemetry.distro.version": __version__,
+        "process.pid": process.pid,
+        "process.parent_pid": facts.get("parent_pid"),
+        "process.executable.path": facts.get("executable"),
+        "process.command_line": " ".join(masked(facts.get("command") or [])),
+        "process.runtime.name": "cpython",
+        "process.runtime.version": facts.get("python"),
+        "scenetest.run.id": run.get("id"),
+        "scenetest.run.name": run.get("name"),
+        **conditions,
+    }
+    return SharedResource(clean(attributes))
+
+
+def masked(command: Sequence[str]) -> list[str]:
+    """Return a command line without the values of options that are named like secrets."""
+    words: list[str] = []
+    hide_next = False
+    for word in command:
+        option, equals, _ = word.partition("=")
+        is_secret = option.startswith("-") and _SECRET.search(option) is not None
+        words.append(
+            MASK if hide_next and not word.startswith("-") else f"{option}={MASK}" if is_secret and equals else word
+        )
+        hide_next = is_secret and not equals
+    return words
+
+
+def clean(attributes: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Return attributes that no encoder and no backend chokes on.
+
+    A surrogate in a text fails a whole batch or is dropped in silence, and one NaN makes Jaeger answer 500 to every
+    search that hits it: they become text. What is None is left out.
+    """
+    return {text(key): _value(value) for key, value in attributes.items() if value is not None}
+
+
+def text(given: str) -> str:
+    """Return text that UTF-8 can encode, with lone surrogates escaped."""
+    return given.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _value(value: Value) -> Value:
+    if isinstance(value, str):
+        return text(value)
+    return value if not isinstance(value, float) or math.isfinite(value) else str(value)
+
+
+def _user_attributes(given: str | None) -> dict[str, str]:
+    # OpenTelemetry specification, resource/sdk: key=value pairs, comma-separated, values percent-encoded
+    pairs = (pair.partition("=") for pair in (given or "").split(","))
+    return {key.strip(): unquote(value.strip()) for key, equals, value in pairs if equals and key.strip()}

@@ -1,0 +1,160 @@
+"""A run's journals as OpenTelemetry spans.
+
+Spans are built by hand, as `ReadableSpan`s: they ended before this process began. A case is a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+
+from opentelemetry.instrumentation.scenetest import journal, replay
+from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.deliver.resources import (
+    DEFAULT_SERVICE_NAME,
+    SharedResource,
+    clean,
+    resource,
+    text,
+)
+from opentelemetry.instrumentation.scenetest.replay import Process, Span
+from opentelemetry.instrumentation.scenetest.version import __version__
+
+SCOPE = InstrumentationScope("opentelemetry.instrumentation.scenetest", __version__)
+_FAILED = frozenset({"fail", "error", "aborted"})
+
+
+def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
+    """Yield the spans of all journals of a run, then that of the run itself. A file that is no journal is passed over.
+
+    Args:
+        directory: the run directory.
+        run: the run's facts, of `run.json`.
+    """
+    cases: list[Link] = []
+    for path in sorted(directory.glob(f"*{journal.SUFFIX}")):
+        with suppress(replay.NotAJournalError):
+            for span in of_journal(path, run):
+                if span.attributes and "test.case.result.status" in span.attributes and span.context:
+                    cases.append(Link(span.context))
+                yield span
+    if (whole := _run_span(run, cases)) is not None:
+        yield whole
+
+
+def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
+    """Yield the spans of one journal, in the order in which they ended; what still runs is left out.
+
+    Args:
+        path: the journal.
+        run: the run's facts, of `run.json`.
+
+    Raises:
+        NotAJournalError: it has no readable `process` line.
+        OSError: it can't be read.
+    """
+    record = replay.Journal(path)
+    resources: dict[int, SharedResource] = {}
+    held: list[dict[str, Value]] = []
+    for span in record.spans():
+        if span.outcome == "running":
+            continue
+        if id(span.conditions) not in resources:
+            # Held, so that the id stays its own for as long as the cache lives.
+            held.append(span.conditions)
+            resources[id(span.conditions)] = resource(record.process, span.conditions, run)
+        yield _span(span, record.process, resources[id(span.conditions)], run)
+
+
+def _run_span(run: Mapping[str, Any], cases: Sequence[Link]) -> ReadableSpan | None:
+    """Return the span of a run that `scenetest-otel run` made and saw end, with links to its cases; else None.
+
+    It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
+    found under the conditions of each.
+    """
+    context = _run_context(run)
+    if context is None or run.get("ended_unix_ns") is None:
+        return None
+    code = run.get("exit_code")
+    attributes = {"scenetest.run.id": run["id"], "scenetest.run.name": run.get("name"), "process.exit.code": code}
+    return ReadableSpan(
+        name=text(f"run {run.get('name')}"),
+        context=context,
+        resource=SharedResource(clean({"service.name": DEFAULT_SERVICE_NAME, **attributes})),
+        attributes=clean(attributes),
+        links=cases,
+        kind=SpanKind.INTERNAL,
+        status=Status(StatusCode.OK if code == 0 else StatusCode.ERROR),
+        start_time=run["started_unix_ns"],
+        end_time=run["ended_unix_ns"],
+        instrumentation_scope=SCOPE,
+    )
+
+
+def _span(span: Span, process: Process, of: SharedResource, run: Mapping[str, Any]) -> ReadableSpan:
+    run_context = _run_context(run) if span.kind == "case" else None
+    end = span.start_ns if span.end_ns is None else span.end_ns
+    return ReadableSpan(
+        name=text(_name(span)),
+        context=_context(span.trace_id, span.span_id),
+        parent=_context(span.trace_id, span.parent_id) if span.parent_id else None,
+        resource=of,
+        attributes=clean(_attributes(span)),
+        links=[Link(run_context)] if run_context else (),
+        kind=SpanKind.INTERNAL,
+        status=_status(span),
+        start_time=process.unix_ns(span.start_ns),
+        end_time=process.unix_ns(end),
+        instrumentation_scope=SCOPE,
+    )
+
+
+def _name(span: Span) -> str:
+    """No condition goes into a name: Jaeger's comparison of two traces pairs spans by it."""
+    if span.kind == "case":
+        return f"{span.suite}::{span.name}"
+    if span.kind == "dispatch":
+        callable_name = span.attributes.get("scenetest.callable", "")
+        return f"dispatch {span.case.suite}::{span.case.name}" if span.case else f"dispatch {callable_name}".rstrip()
+    return span.name
+
+
+def _attributes(span: Span) -> dict[str, Value | None]:
+    case = span.case
+    attributes: dict[str, Value | None] = {}
+    if case is not None:
+        attributes |= {"test.suite.name": case.suite, "test.case.name": case.name}
+        # What holds for a case is on its dispatches too, so that each timing carries its conditions.
+        attributes |= case.attributes
+    attributes |= span.attributes
+    if span.kind in ("case", "dispatch"):
+        attributes |= {"scenetest.ruler": span.ruler, "scenetest.outcome": span.outcome}
+    if span.kind == "case":
+        attributes["test.case.result.status"] = span.outcome
+    if span.kind == "dispatch":
+        attributes["scenetest.round"] = span.round
+    if span.end_ns is None:
+        attributes["scenetest.end"] = "not_seen"
+    return attributes | {"error.type": span.error_type}
+
+
+def _status(span: Span) -> Status:
+    if span.outcome in _FAILED:
+        return Status(StatusCode.ERROR, span.error_type or span.outcome)
+    return Status(StatusCode.OK if span.outcome == "pass" else StatusCode.UNSET)
+
+
+def _run_context(run: Mapping[str, Any]) -> SpanContext | None:
+    """The run's span has ids derived from the run's, so that every process can link to it."""
+    run_id = run.get("id")
+    return _context(run_id, run_id[:16]) if run_id and run.get("by") == "run" else None
+
+
+def _context(trace_id: str, span_id: str) -> SpanContext:
+    return SpanContext(int(trace_id, 16), int(span_id, 16), False, TraceFlags(TraceFlags.SAMPLED))
