@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+# _pytest/outcomes.py says that Failed and Skipped are of builtins, for shorter tracebacks.
 _BY_NAME = {
     "builtins.AssertionError": "fail",
     "_pytest.outcomes.XFailed": "skipped",
-    "_pytest.outcomes.Failed": "fail",
-    "_pytest.outcomes.Skipped": "skipped",
+    "builtins.Failed": "fail",
+    "builtins.Skipped": "skipped",
     "unittest.case.SkipTest": "skipped",
 }
 

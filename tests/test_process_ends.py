@@ -1,0 +1,142 @@
+"""What is left of a process that ended in some way: nothing measured is lost, and what did not return is aborted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.scripts import PREAMBLE, clean_environment, only_process, only_run, record
+
+TEN_ROUNDS = """
+import ctypes, os, signal
+instrument()
+with case("S", "c"):
+    for number in range(10):
+        with dispatch():
+            if number == 6:
+                {death}
+"""
+
+
+@pytest.mark.parametrize(
+    ("death", "status"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", -9),
+        ("ctypes.string_at(0)", -11),
+        ("os._exit(3)", 3),
+        ("os.execv('/bin/true', ['true'])", 0),
+    ],
+)
+def test_a_death_in_round_7_of_10_leaves_6_ended_dispatches_and_one_aborted(
+    death: str, status: int, tmp_path: Path
+) -> None:
+    process = only_process(record(TEN_ROUNDS.format(death=death), tmp_path, expect=status))
+    (recorded,) = process.cases
+    assert process.record.ended == "lost"
+    assert recorded.span.outcome == "aborted"
+    assert [one.outcome for one in recorded.dispatches] == ["pass"] * 6 + ["aborted"]
+    assert recorded.dispatches[6].round == 6
+    assert recorded.dispatches[6].duration_ns is None
+
+
+def test_a_process_that_still_runs_is_neither_clean_nor_lost(tmp_path: Path) -> None:
+    script = PREAMBLE + "instrument()\nwith case('S', 'c'), dispatch():\n    print('in', flush=True); input()\n"
+    environment = clean_environment(SCENETEST_OTEL_DIR=str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "in\n"
+        process = only_process(only_run(tmp_path))
+        assert process.record.ended == "running"
+        assert process.cases[0].dispatches[0].outcome == "running"
+        running.communicate("\n")
+    process = only_process(only_run(tmp_path))
+    assert process.record.ended == "clean"
+    assert process.cases[0].dispatches[0].outcome == "pass"
+
+
+def test_the_lock_is_free_within_a_moment_of_sigkill(tmp_path: Path) -> None:
+    script = PREAMBLE + "instrument()\nwith case('S', 'c'), dispatch():\n    print('in', flush=True); input()\n"
+    environment = clean_environment(SCENETEST_OTEL_DIR=str(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        running.kill()
+        running.wait()
+        deadline = time.monotonic() + 1
+        while only_process(only_run(tmp_path)).record.ended == "running" and time.monotonic() < deadline:
+            pass
+    assert only_process(only_run(tmp_path)).record.ended == "lost"
+
+
+def test_a_forked_child_that_dispatches_records_as_a_process_of_its_own(tmp_path: Path) -> None:
+    run = record(
+        """
+        import os
+        instrument()
+        with case("S", "parent"):
+            with dispatch(): pass
+            child = os.fork()
+            if child == 0:
+                with dispatch(): pass
+                with case("S", "child"):
+                    with dispatch(): pass
+                os._exit(0)
+            os.waitpid(child, 0)
+            with dispatch(): pass
+        """,
+        tmp_path,
+    )
+    parent, child = run.processes
+    assert [one.span.name for one in parent.cases] == ["parent"]
+    assert [one.round for one in parent.cases[0].dispatches] == [0, 1]
+    assert (parent.record.ended, child.record.ended) == ("clean", "lost")
+    assert [one.span.name for one in child.cases] == ["child"]
+    assert [one.parent_id == parent.cases[0].span.span_id for one in child.dispatches] == [False]
+    assert child.record.facts["parent_pid"] == parent.record.pid
+
+
+def test_a_forked_child_that_unwinds_the_parents_case_writes_nothing_of_it(tmp_path: Path) -> None:
+    run = record(
+        """
+        import os
+        instrument()
+        pid = os.getpid()
+        with case("S", "parent"):
+            with dispatch():
+                child = os.fork()
+            if child: os.waitpid(child, 0)
+        """,
+        tmp_path,
+    )
+    (recorded,) = only_process(run).cases
+    assert [one.outcome for one in recorded.dispatches] == ["pass"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_multiprocessing_child_that_dispatches_ends_cleanly(method: str, tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(
+        PREAMBLE
+        + f"""
+import multiprocessing
+def work():
+    with case("S", "child"), dispatch(): pass
+if __name__ == "__main__":
+    instrument()
+    child = multiprocessing.get_context({method!r}).Process(target=work)
+    child.start(); child.join()
+    assert child.exitcode == 0
+"""
+    )
+    store = tmp_path / "store"
+    subprocess.run([sys.executable, str(script)], env=clean_environment(SCENETEST_OTEL_DIR=str(store)), check=True)
+    process = only_process(only_run(store))
+    assert process.record.ended == "clean"
+    assert [one.span.name for one in process.cases] == ["child"]

@@ -1,0 +1,287 @@
+"""Cases, phases and dispatches as the public API records them, each in a fresh interpreter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.scripts import only_process, record
+
+
+def test_a_case_records_its_phases_and_its_dispatches_in_order(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        with case("TestVector", "default", level=2, platform="a2a3sim", runtime="host_build_graph", batch=4):
+            with phase("golden"):
+                pass
+            for _ in range(3):
+                with dispatch():
+                    pass
+        """,
+        tmp_path,
+    )
+    process = only_process(run)
+    (recorded,) = process.cases
+    assert process.record.ended == "clean"
+    assert (recorded.span.suite, recorded.span.name, recorded.span.outcome) == ("TestVector", "default", "pass")
+    attributes = {key: recorded.span.attributes[key] for key in sorted(recorded.span.attributes)}
+    pressure = attributes.pop("scenetest.cpu.pressure")
+    assert attributes == {
+        "scenetest.batch": 4,
+        "scenetest.level": 2,
+        "scenetest.platform": "a2a3sim",
+        "scenetest.runtime": "host_build_graph",
+    }
+    assert pressure == "unknown" or 0 <= float(pressure) <= 1
+    assert [one.name for one in recorded.phases] == ["golden"]
+    assert [one.round for one in recorded.dispatches] == [0, 1, 2]
+    assert {one.outcome for one in recorded.dispatches} == {"pass"}
+    assert {one.trace_id for one in [*recorded.phases, *recorded.dispatches]} == {recorded.span.trace_id}
+    assert {one.parent_id for one in [*recorded.phases, *recorded.dispatches]} == {recorded.span.span_id}
+    ends = [(one.start_ns, one.end_ns) for one in recorded.dispatches]
+    assert ends == sorted(ends)
+
+
+def test_a_round_that_is_given_is_kept_and_counted_on_from(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        with case("S", "c"):
+            for given in (None, 7, None):
+                with dispatch(round=given):
+                    pass
+        """,
+        tmp_path,
+    )
+    assert [one.round for one in only_process(run).cases[0].dispatches] == [0, 7, 8]
+
+
+def test_rounds_count_from_zero_in_every_case(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        for name in "ab":
+            with case("S", name):
+                with dispatch(): pass
+                with dispatch(): pass
+        """,
+        tmp_path,
+    )
+    cases = only_process(run).cases
+    assert [[one.round for one in recorded.dispatches] for recorded in cases] == [[0, 1], [0, 1]]
+    assert cases[0].span.trace_id != cases[1].span.trace_id
+
+
+def test_exceptions_of_every_kind_are_recorded_and_raised_as_they_were(tmp_path: Path) -> None:
+    run = record(
+        """
+        import unittest, _pytest.outcomes as outcomes
+        instrument()
+        class Odd(BaseException): pass
+        kinds = [AssertionError, ValueError, KeyboardInterrupt, SystemExit, unittest.SkipTest, outcomes.Skipped,
+                 outcomes.Failed, Odd]
+        for kind in kinds:
+            error = kind("x")
+            try:
+                with case("S", kind.__name__):
+                    with dispatch():
+                        raise error
+            except BaseException as caught:
+                assert caught is error and caught.__context__ is None
+        """,
+        tmp_path,
+    )
+    found = {
+        recorded.span.name: (recorded.span.outcome, recorded.span.error_type, recorded.dispatches[0].outcome)
+        for recorded in only_process(run).cases
+    }
+    assert found == {
+        "AssertionError": ("fail", "AssertionError", "fail"),
+        "ValueError": ("error", "ValueError", "error"),
+        "KeyboardInterrupt": ("error", "KeyboardInterrupt", "error"),
+        "SystemExit": ("error", "SystemExit", "error"),
+        "SkipTest": ("skipped", "unittest.case.SkipTest", "skipped"),
+        "Skipped": ("skipped", "Skipped", "skipped"),
+        "Failed": ("fail", "Failed", "fail"),
+        "Odd": ("error", "__main__.Odd", "error"),
+    }
+
+
+def test_nested_cases_and_dispatches_keep_their_parents(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        with case("S", "outer"):
+            with dispatch():
+                with dispatch(): pass
+            with case("S", "inner"):
+                with phase("args"):
+                    with dispatch(): pass
+        """,
+        tmp_path,
+    )
+    outer, inner = only_process(run).cases
+    assert inner.span.parent_id == outer.span.span_id
+    assert inner.span.trace_id == outer.span.trace_id
+    assert [one.round for one in outer.dispatches] == [0, 1]
+    assert outer.dispatches[1].parent_id == outer.dispatches[0].span_id
+    assert [one.parent_id for one in inner.dispatches] == [inner.span.span_id]
+
+
+def test_dispatches_outside_any_case_are_grouped_by_callable_under_a_span_of_the_process(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        for callable_name in ("add", "mul", "add"):
+            with dispatch(callable=callable_name): pass
+        with dispatch(): pass
+        """,
+        tmp_path,
+    )
+    process = only_process(run)
+    assert process.cases == []
+    rounds = [(one.attributes.get("scenetest.callable"), one.round) for one in process.dispatches]
+    assert rounds == [("add", 0), ("mul", 0), ("add", 1), (None, 0)]
+    assert len({one.parent_id for one in process.dispatches} - {None}) == 1
+
+
+def test_threads_and_tasks_keep_their_cases_apart(tmp_path: Path) -> None:
+    run = record(
+        """
+        import asyncio, threading
+        instrument()
+
+        def work(name):
+            with case("thread", name):
+                for _ in range(50):
+                    with dispatch(): pass
+
+        threads = [threading.Thread(target=work, args=(str(n),)) for n in range(4)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+
+        async def task(name):
+            with case("task", name):
+                for _ in range(5):
+                    with dispatch():
+                        await asyncio.sleep(0)
+
+        async def main():
+            await asyncio.gather(*(task(str(n)) for n in range(4)))
+
+        asyncio.run(main())
+        """,
+        tmp_path,
+    )
+    process = only_process(run)
+    expected = {("thread", str(n)): list(range(50)) for n in range(4)} | {
+        ("task", str(n)): list(range(5)) for n in range(4)
+    }
+    found = {
+        (recorded.span.suite, recorded.span.name): sorted(one.round or 0 for one in recorded.dispatches)
+        for recorded in process.cases
+    }
+    assert found == expected
+    spans = [one.span_id for recorded in process.cases for one in [recorded.span, *recorded.dispatches]]
+    assert len(set(spans)) == len(spans)
+
+
+def test_a_generator_that_ends_out_of_order_leaves_no_case_behind(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        def held(name):
+            with case("S", name):
+                yield
+        first, second = held("first"), held("second")
+        next(first); next(second)
+        first.close()
+        with dispatch(): pass
+        second.close()
+        with dispatch(): pass
+        """,
+        tmp_path,
+    )
+    process = only_process(run)
+    assert [(one.span.name, len(one.dispatches)) for one in process.cases] == [("first", 0), ("second", 1)]
+    assert len(process.dispatches) == 1
+
+
+def test_the_context_managers_are_decorators_for_every_kind_of_function(tmp_path: Path) -> None:
+    run = record(
+        """
+        import asyncio
+        instrument()
+
+        @dispatch()
+        def plain(x): return x
+
+        @dispatch()
+        def generator():
+            yield 1
+            yield 2
+
+        @dispatch()
+        async def coroutine(x):
+            await asyncio.sleep(0)
+            return x
+
+        @dispatch()
+        async def asynchronous_generator():
+            yield 1
+
+        @case("S", "c", level=2)
+        def main():
+            assert plain(3) == 3 and plain.__name__ == "plain"
+            assert list(generator()) == [1, 2]
+            assert asyncio.run(coroutine(4)) == 4
+            async def collect(): return [item async for item in asynchronous_generator()]
+            assert asyncio.run(collect()) == [1]
+
+        main()
+        main()
+        """,
+        tmp_path,
+    )
+    cases = only_process(run).cases
+    assert [[one.round for one in recorded.dispatches] for recorded in cases] == [[0, 1, 2, 3]] * 2
+
+
+def test_attributes_are_scalars_and_what_json_has_no_word_for_is_text(tmp_path: Path) -> None:
+    run = record(
+        r"""
+        instrument()
+        with case("S", "c", number=1.5, nan=float("nan"), flag=True, items=[1, 2], nothing=None, text="\ud800\n\""):
+            pass
+        """,
+        tmp_path,
+    )
+    attributes = only_process(run).cases[0].span.attributes
+    attributes.pop("scenetest.cpu.pressure")
+    assert attributes == {
+        "scenetest.number": 1.5,
+        "scenetest.nan": "nan",
+        "scenetest.flag": True,
+        "scenetest.items": "[1, 2]",
+        "scenetest.text": '\ud800\n"',
+    }
+
+
+def test_memory_does_not_grow_with_the_number_of_dispatches(tmp_path: Path) -> None:
+    record(
+        """
+        import gc, tracemalloc
+        instrument()
+        with case("S", "c"):
+            def many():
+                for _ in range(5000):
+                    with dispatch(): pass
+            many()
+            tracemalloc.start()
+            gc.collect(); before = tracemalloc.get_traced_memory()[0]
+            many()
+            gc.collect(); after = tracemalloc.get_traced_memory()[0]
+        assert after - before < 4096, after - before
+        """,
+        tmp_path,
+    )
