@@ -1,0 +1,240 @@
+"""What torch's backend autoload did in this process: what the finder saw, as conditions.
+
+What was seen is said; what was not is `unknown`. Silence is weaker evidence than the call that proves an autoload: it
+counts as `disabled` only where the noted variable says the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .finder import AFTER_LOOP, NOT_SEEN, VARIABLE, Finder, Import, NotSeen, is_initializing, names_of, report, variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+    from types import ModuleType
+
+    Names = dict[str, object]
+    EntryPoints = tuple[EntryPoint, ...]
+    Verdict = tuple[str, str | NotSeen | None, str, str]
+
+UNKNOWN = "unknown"
+GROUP = "torch.backends"
+SWITCH = "_is_device_backend_autoload_enabled"
+
+_finder = Finder()
+_launch: str | NotSeen | None = NOT_SEEN
+_unfinished: list[str] = []
+_installed: EntryPoints | None = None
+
+
+def enabled_by(value: str | None) -> bool:
+    """Whether torch autoloads at this value of the variable (None: unset).
+
+    The same as `torch._is_device_backend_autoload_enabled`, which has not changed from 2.5.0 to 2.15.0.
+    """
+    return (value if value is not None else "1") == "1"
+
+
+def install() -> None:
+    """Put the finder first on `sys.meta_path`, once, and note the variable as this process was launched with it."""
+    global _launch
+    if _finder not in sys.meta_path:
+        if isinstance(_launch, NotSeen):
+            _launch = _launch_value()
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Take the finder off `sys.meta_path`; what it saw stays known."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+
+
+def fingerprint() -> tuple[object, ...]:
+    """Return a value that changes whenever `observe` may give something else.
+
+    The environment is not part of it, since reading it costs more than all the rest: it counts only where nothing of
+    torch was observed, and is read again there when anything else has changed.
+    """
+    npu = sys.modules.get("torch_npu")
+    return (
+        _finder.events,
+        id(sys.modules.get("torch")),
+        id(npu),
+        npu is not None and _npu_initialized(names_of(npu)),
+        _unfinished and [name for name in _unfinished if is_initializing(sys.modules.get(name))],
+    )
+
+
+def observe() -> dict[str, str | bool | int | float]:
+    """Return the conditions `torch.*` and `torch_npu.*` as they are now, those that apply.
+
+    It imports neither module, asks nothing of them, and does not raise.
+    """
+    try:
+        _unfinished[:] = [name for name in ("torch", "torch_npu") if is_initializing(sys.modules.get(name))]
+        return {**_autoload_conditions(), **_npu_conditions()}
+    except Exception as error:
+        report(error)
+        return {}
+
+
+def _autoload_conditions() -> dict[str, str | bool | int | float]:
+    from opentelemetry.instrumentation.scenetest.logline import SETTING_LIMIT, spell
+
+    torch = _complete("torch")
+    if torch is not None and "__version__" not in torch:
+        torch = None
+    registered = _registered()
+    captured, setting, effective, outcome = _verdict(torch, registered)
+    found: dict[str, str | bool | int | float] = {
+        "torch.backend_autoload.setting": UNKNOWN if isinstance(setting, NotSeen) else spell(setting),
+        "torch.backend_autoload.effective": effective,
+        "torch.backend_autoload.captured": captured,
+        "torch.backend_autoload.outcome": outcome,
+        "torch.imported": torch is not None,
+    }
+    if isinstance(setting, str) and len(setting) > SETTING_LIMIT:
+        found["torch.backend_autoload.setting_truncated"] = True
+    if registered:
+        found["torch.backend_autoload.backends"] = ",".join(dict.fromkeys(map(_distribution, registered)))
+    seen = _finder.current
+    if seen is not None and outcome == "failed":
+        failed = _failed(seen, registered)
+        if failed is not None:
+            found["torch.backend_autoload.failed_backend"] = _distribution(failed)
+    if seen is not None and seen.began is not None and seen.ended is not None:
+        found["torch.backend_autoload.duration"] = (seen.ended - seen.began) / 1e9
+    if torch is not None:
+        found["torch.version"] = str(torch["__version__"])
+    return found
+
+
+def _npu_conditions() -> dict[str, str | bool | int | float]:
+    npu = _complete("torch_npu")
+    if npu is None:
+        return {"torch_npu.loaded": False}
+    initialized = _npu_initialized(npu)
+    return {
+        "torch_npu.loaded": True,
+        "torch_npu.version": str(npu.get("__version__", UNKNOWN)),
+        "torch_npu.loaded_by": _finder.npu_by,
+        "torch_npu.initialized": initialized if isinstance(initialized, bool) else UNKNOWN,
+    }
+
+
+def _verdict(torch: Names | None, registered: EntryPoints | None) -> Verdict:
+    """Return captured, setting, effective and outcome."""
+    module, seen = sys.modules.get("torch"), _finder.current
+    if seen is not None:
+        seen.settle()
+    if module is None and seen is not None and seen.began is not None:
+        # A torch that went away with no backend to blame failed for another reason.
+        failed = seen.failed and registered != ()
+        return "at_import", _proven(seen), "enabled", "failed" if failed else "torch_not_imported"
+    if module is None or seen is None or not seen.is_of(module):
+        return _unobserved(module, torch, registered)
+    if seen.began is not None:
+        return "at_import", _proven(seen), "enabled", UNKNOWN if torch is None else _outcome(registered)
+    if torch is None:
+        return "at_import", NOT_SEEN, UNKNOWN, UNKNOWN
+    setting = seen.setting if seen.steady else NOT_SEEN
+    if SWITCH not in torch:
+        return "at_import", setting, "unsupported", "disabled"
+    # Was the finder there to the end?
+    listened = _finder in sys.meta_path and (AFTER_LOOP not in sys.modules or seen.ended is not None)
+    if listened and not enabled_by(seen.setting):
+        return "at_import", setting, "disabled", "disabled"
+    return "at_import", NOT_SEEN, UNKNOWN, UNKNOWN
+
+
+def _proven(seen: Import) -> str | NotSeen | None:
+    """Return the setting of an import that did go through its backends; a note that contradicts this is void."""
+    return seen.setting if seen.steady and enabled_by(seen.setting) else NOT_SEEN
+
+
+def _outcome(registered: EntryPoints | None) -> str:
+    """Return what an enabled autoload came to in a torch that is complete: the loop stops at the first failure."""
+    if registered is None:
+        return UNKNOWN
+    return "loaded" if registered else "no_backend"
+
+
+def _unobserved(module: ModuleType | None, torch: Names | None, registered: EntryPoints | None) -> Verdict:
+    """Return the verdict where no import was seen: what launch, present and modules agree on, if they do."""
+    present = variable()
+    agreed = present == _launch
+    setting = present if agreed else NOT_SEEN
+    effective = ("enabled" if enabled_by(present) else "disabled") if agreed else UNKNOWN
+    if module is None:
+        return "at_dispatch", setting, effective, "torch_not_imported"
+    if torch is not None and SWITCH not in torch:
+        return "at_launch", setting, "unsupported", "disabled"
+    if torch is not None and registered is not None:
+        loaded = [entry.module in sys.modules for entry in registered]
+        if effective == "enabled" and all(loaded):
+            return "at_launch", setting, effective, _outcome(registered)
+        if effective == "disabled" and not any(loaded):
+            return "at_launch", setting, effective, "disabled"
+    return "at_launch", setting, UNKNOWN, UNKNOWN
+
+
+def _failed(seen: Import, registered: EntryPoints | None) -> EntryPoint | None:
+    """Return the entry point at which the loop stopped, if that is certain.
+
+    One whose module was there already runs without a lookup, so it may have failed after the last one that was seen.
+    """
+    if not registered:
+        return None
+    if seen.position is None:
+        return registered[0] if len(registered) == 1 else None
+    last, after = registered[seen.position], registered[seen.position + 1 : seen.position + 2]
+    silent = last.module in sys.modules and any(entry.module in sys.modules for entry in after)
+    return None if silent else last
+
+
+def _registered() -> EntryPoints | None:
+    """Return the `torch.backends` entry points: torch's own list where it was seen, else what is installed."""
+    global _installed
+    if _finder.current is not None and _finder.current.registered is not None:
+        return _finder.current.registered
+    if _installed is None:
+        from importlib.metadata import entry_points
+
+        try:
+            _installed = tuple(entry_points(group=GROUP))
+        except Exception as error:
+            report(error)
+    return _installed
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.name if entry.dist is None else entry.dist.metadata["Name"]
+
+
+def _complete(name: str) -> Names | None:
+    """Return the namespace of a module that has been imported to its end."""
+    module = sys.modules.get(name)
+    return None if module is None or is_initializing(module) else names_of(module)
+
+
+def _npu_initialized(npu: Names) -> object:
+    """Return `torch_npu.npu._initialized`, None where there is none; nothing is called."""
+    module = npu.get("npu")
+    return None if module is None else names_of(module).get("_initialized")
+
+
+def _launch_value() -> str | NotSeen | None:
+    """Return the variable from /proc/self/environ, unless that was overwritten, as `setproctitle` does."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            *entries, rest = file.read().split(b"\0")
+    except OSError:
+        return NOT_SEEN
+    if rest or not all(b"=" in entry for entry in entries):
+        return NOT_SEEN
+    start = os.fsencode(VARIABLE) + b"="
+    return next((os.fsdecode(entry[len(start) :]) for entry in entries if entry.startswith(start)), None)

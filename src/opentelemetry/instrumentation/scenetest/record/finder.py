@@ -1,0 +1,227 @@
+"""Watches an import of torch, patching nothing: one finder on `sys.meta_path` that never finds anything.
+
+Near the end of its `__init__.py` torch (>= 2.5) runs `_import_device_backends()` exactly when
+`_is_device_backend_autoload_enabled()` returns true. Neither can be asked afterwards: the second one reads the
+environment again, and `torch_npu` rewrites it while it is imported. The finder sees all that is needed:
+
+- a lookup of `torch` while it is absent begins an import, or is only a probe (`importlib.util.find_spec`): the lookups
+  of its submodules tell which. The variable is noted at each of them, up to the decision;
+- `find_distributions`, called from `_import_device_backends`, proves that the autoload is enabled and dates it;
+- a backend looked up while that function is on the stack is loaded by it, and the function's own variables say for
+  which entry point;
+- the lookup of `torch._native`, the next import in `torch/__init__.py` since 2.12.1, dates the end.
+
+It is loaded at the start of every interpreter of a run, so it imports nothing that is not there already.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from _weakref import ref
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.metadata import DistributionFinder, EntryPoint
+    from types import FrameType, ModuleType
+
+VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+LOOP = "_import_device_backends"
+AFTER_LOOP = "torch._native"
+
+
+class NotSeen:
+    """Stands where the value of the variable would, when nobody saw it."""
+
+
+NOT_SEEN = NotSeen()
+
+
+class Import:
+    """What was seen of one import of torch.
+
+    Attributes:
+        setting: the variable at the last lookup before torch decided; None when it was unset.
+        steady: false once two lookups of this import saw different values.
+        module: the torch that is imported; None as long as this may be a mere probe.
+        began: when `_import_device_backends` asked for the entry points, monotonic ns; None if it did not.
+        ended: when the first import after it was seen, monotonic ns; None if it was not.
+        open: whether torch may still be going through its backends.
+        failed: whether torch was gone when that was over.
+        registered: the entry points that torch goes through, in its order; None until one was seen loading.
+        position: the place in `registered` of the one that was seen loading last.
+    """
+
+    __slots__ = ("began", "ended", "failed", "module", "open", "position", "registered", "roots", "setting", "steady")
+
+    def __init__(self, setting: str | None) -> None:
+        self.setting = setting
+        self.steady = True
+        self.module: ref[ModuleType] | None = None
+        self.began: int | None = None
+        self.ended: int | None = None
+        self.open = False
+        self.failed = False
+        self.registered: tuple[EntryPoint, ...] | None = None
+        self.roots: frozenset[str] = frozenset()
+        self.position: int | None = None
+
+    def is_of(self, torch: ModuleType | None) -> bool:
+        """Whether this is the import that made this module."""
+        return self.module is not None and torch is not None and self.module() is torch
+
+    def note(self, setting: str | None) -> None:
+        """Take a later look at the variable."""
+        self.steady = self.steady and setting == self.setting
+        self.setting = setting
+
+    def begin(self, setting: str | None) -> None:
+        """Torch asks for its backends: it found the variable enabling, just before."""
+        self.note(setting)
+        self.began = time.monotonic_ns()
+        self.open = True
+
+    def end(self) -> None:
+        """Torch goes on to its next import."""
+        self.ended = time.monotonic_ns()
+        self.open = False
+
+    def settle(self) -> None:
+        """See whether torch has become complete, or is gone, in the meantime."""
+        torch = sys.modules.get("torch")
+        if self.open and not (self.is_of(torch) and is_initializing(torch)):
+            self.open = False
+            self.failed = not self.is_of(torch)
+
+    def look(self, loop: FrameType) -> None:
+        """Read from the running `_import_device_backends` which entry point it is loading."""
+        names = loop.f_locals
+        loading = names.get("backend_extension")
+        if loading is None:
+            return
+        if self.registered is None:
+            self.registered = tuple(names["backend_extensions"])
+            self.roots = frozenset(root_of(entry.module) for entry in self.registered)
+        self.position = next(i for i, entry in enumerate(self.registered) if entry is loading)
+
+
+class Finder:
+    """Finds nothing, and remembers what it was asked for.
+
+    Attributes:
+        current: the last import of torch that was more than a probe.
+        npu_by: who looked `torch_npu` up last: `autoload`, `import`, or nobody (`unknown`).
+        events: counts what may change the answer of `autoload.observe`.
+    """
+
+    def __init__(self) -> None:
+        self.current: Import | None = None
+        self.npu_by = "unknown"
+        self.events = 0
+        self._pending: Import | None = None
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
+        """Note the lookup."""
+        try:
+            root = root_of(fullname)
+            if root == "torch":
+                self._look_up_torch(fullname)
+            elif fullname == "torch_npu" and target is None:
+                self.events += 1
+                self.npu_by = "import" if _running_loop() is None else "autoload"
+            if self.current is not None and self.current.open:
+                self._look_up_backend(self.current, root)
+        except Exception as error:
+            report(error)
+
+    def find_distributions(self, context: DistributionFinder.Context | None = None) -> tuple[()]:
+        """Note who asks."""
+        try:
+            if _running_loop() is not None:
+                seen = self._import_of(sys.modules["torch"])
+                if seen.began is None:
+                    self.events += 1
+                    seen.begin(variable())
+        except Exception as error:
+            report(error)
+        return ()
+
+    def _look_up_torch(self, fullname: str) -> None:
+        torch = sys.modules.get("torch")
+        if fullname == "torch":
+            self.events += 1
+            if torch is None:
+                self._pending = Import(variable())
+        elif torch is not None and is_initializing(torch):
+            seen = self._import_of(torch)
+            if fullname == AFTER_LOOP and _running_loop() is None:
+                self.events += 1
+                seen.end()
+            elif seen.began is None and seen.ended is None:
+                seen.note(variable())
+
+    def _import_of(self, torch: ModuleType) -> Import:
+        """Return what is known of the import of this torch; this may be its first sign."""
+        if self.current is None or not self.current.is_of(torch):
+            self.current = self._pending or Import(variable())
+            self.current.module = ref(torch)
+            self._pending = None
+        return self.current
+
+    def _look_up_backend(self, seen: Import, root: str) -> None:
+        seen.settle()
+        if seen.open and (seen.registered is None or root in seen.roots):
+            loop = _running_loop()
+            if loop is not None:
+                seen.look(loop)
+
+
+def variable() -> str | None:
+    """Return the variable as the environment has it now."""
+    # Not os.getenv: torch_npu replaces that function.
+    return os.environ.get(VARIABLE)
+
+
+def root_of(fullname: str) -> str:
+    """Return the top-level package of a module."""
+    return fullname.partition(".")[0]
+
+
+def names_of(module: object) -> dict[str, object]:
+    """Return the namespace of a module; a lazy one would load itself if asked for an attribute."""
+    return object.__getattribute__(module, "__dict__")
+
+
+def is_initializing(module: ModuleType | None) -> bool:
+    """Whether a module is still being imported, by whatever thread."""
+    return module is not None and getattr(names_of(module).get("__spec__"), "_initializing", False)
+
+
+def _running_loop() -> FrameType | None:
+    """Return the frame of `_import_device_backends` if this thread is in it because torch is imported."""
+    frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        if frame.f_code.co_name == LOOP and frame.f_globals.get("__name__") == "torch":
+            caller = frame.f_back
+            if caller is not None and caller.f_code.co_name == "<module>" and caller.f_globals is frame.f_globals:
+                return frame
+            return None
+        frame = frame.f_back
+    return None
+
+
+_reported = False
+
+
+def report(error: Exception) -> None:
+    """Say once that something here is wrong; whoever imports or measures goes on."""
+    global _reported
+    if not _reported:
+        _reported = True
+        import logging
+
+        logging.getLogger("opentelemetry.instrumentation.scenetest").warning(
+            "What torch's backend autoload did may not be recorded: %r", error
+        )
