@@ -63,7 +63,7 @@ class Span:
             if recording is not None:
                 self._open(recording)
         except Exception as error:
-            faults.swallow(f"record a {type(self).__name__}", error)
+            faults.swallow("record everything", error)
         self.start = monotonic_ns()
         return self
 
@@ -77,7 +77,7 @@ class Span:
                 self._close(self.session, end, kind)
             self.session = None
         except Exception as fault:
-            faults.swallow(f"record the end of a {type(self).__name__}", fault)
+            faults.swallow("record everything", fault)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of which each call is a span of its own."""

@@ -169,7 +169,7 @@ def finish() -> None:
         try:
             current.finish()
         except Exception as error:
-            faults.swallow("record the end of the process", error)
+            faults.swallow("record everything", error)
 
 
 def discard() -> None:

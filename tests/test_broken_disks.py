@@ -1,0 +1,72 @@
+"""A directory or a disk that fails costs one warning; the run goes on, and what is missing is not taken for a death."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.scripts import only_process, only_run, run_script
+
+TWO_DISPATCHES = """
+import logging
+logging.basicConfig(format="%(levelname)s %(message)s")
+instrument()
+with case("S", "c"):
+    with dispatch(): pass
+    with dispatch(): pass
+print("done")
+"""
+
+
+def test_a_missing_store_is_made(tmp_path: Path) -> None:
+    store = tmp_path / "a" / "b"
+    done = run_script(TWO_DISPATCHES, env={"SCENETEST_OTEL_DIR": str(store)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(only_process(only_run(store)).cases[0].dispatches) == 2
+    (run,) = store.iterdir()
+    assert {path.stat().st_mode & 0o777 for path in run.iterdir()} == {0o600}
+    assert run.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_store_that_cannot_be_made_is_one_warning(tmp_path: Path) -> None:
+    occupied = tmp_path / "file"
+    occupied.touch()
+    done = run_script(TWO_DISPATCHES, env={"SCENETEST_OTEL_DIR": str(occupied / "store")})
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith("WARNING could not make a run directory")
+
+
+def test_a_run_directory_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
+    occupied = tmp_path / "file"
+    occupied.touch()
+    done = run_script(TWO_DISPATCHES, env={"SCENETEST_OTEL_RUN": str(occupied)})
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith(f"WARNING could not write a journal in {occupied}")
+
+
+def test_a_write_that_fails_is_one_warning_and_leaves_no_false_death(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import logging, resource
+        logging.basicConfig(format="%(levelname)s %(message)s")
+        instrument()
+        with case("S", "c"):
+            for number in range(40):
+                with dispatch():
+                    if number == 9:
+                        size = __import__("os").stat(next(__import__("pathlib").Path(
+                            __import__("os").environ["SCENETEST_OTEL_RUN"]).glob("*.jsonl"))).st_size
+                        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 40, size + 40))
+        print("done")
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith("WARNING could not record everything, the run goes on without it: OSError")
+    run = only_run(tmp_path)
+    (recorded,) = only_process(run).cases
+    assert [one.outcome for one in recorded.dispatches] == ["pass"] * 9 + ["unknown"]
+    assert recorded.span.outcome == "unknown"
+    assert run.problems["incomplete_journals"] == 1

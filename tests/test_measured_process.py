@@ -1,0 +1,186 @@
+"""The measured process is not disturbed: what it imports, opens, starts and sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.scripts import only_process, only_run, record, run_script
+
+FORBIDDEN = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.trace", "wrapt", "torch", "simpler", "click")
+
+
+def test_a_recording_process_imports_the_standard_library_and_ours_only(tmp_path: Path) -> None:
+    record(
+        f"""
+        import sys
+        before = set(sys.modules)
+        instrument()
+        with case("S", "c"):
+            with phase("p"), dispatch(): pass
+        new = set(sys.modules) - before
+        assert not [name for name in new if name.startswith({FORBIDDEN!r})]
+        foreign = {{name.partition(".")[0] for name in new}} - set(sys.stdlib_module_names) - {{"opentelemetry"}}
+        assert not foreign, foreign
+        """,
+        tmp_path,
+    )
+
+
+def test_it_starts_no_thread_opens_no_socket_and_keeps_one_file_open(tmp_path: Path) -> None:
+    record(
+        """
+        import os, threading
+        def open_files():
+            return {os.readlink(f.path) for f in list(os.scandir("/proc/self/fd")) if os.path.exists(f.path)}
+        before = open_files()
+        instrument()
+        with case("S", "c"), dispatch(): pass
+        after = open_files()
+        assert threading.active_count() == 1
+        assert [name.endswith(".jsonl") for name in after - before] == [True], after - before
+        """,
+        tmp_path,
+    )
+
+
+def test_it_sets_one_environment_variable_and_takes_it_back(tmp_path: Path) -> None:
+    record(
+        """
+        import os
+        before = dict(os.environ)
+        instrument()
+        assert set(os.environ) - set(before) == {"SCENETEST_OTEL_RUN"}
+        with case("S", "c"), dispatch(): pass
+        uninstrument()
+        assert dict(os.environ) == before
+        """,
+        tmp_path,
+    )
+
+
+def test_the_global_random_state_is_not_touched(tmp_path: Path) -> None:
+    record(
+        """
+        import random
+        random.seed(1)
+        expected = random.Random(1).random()
+        instrument()
+        with case("S", "c"), dispatch(): pass
+        assert random.random() == expected
+        """,
+        tmp_path,
+    )
+
+
+def test_without_instrument_nothing_is_recorded_or_logged(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import logging
+        logging.basicConfig(level=1)
+        with case("S", "c"), dispatch(): pass
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (0, "", [])
+
+
+@pytest.mark.parametrize(
+    "switch", [{"OTEL_SDK_DISABLED": "True"}, {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "flask, scenetest"}]
+)
+def test_opentelemetrys_own_switches_are_honoured(switch: dict[str, str], tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import logging, os, sys
+        logging.basicConfig(level=1)
+        before = list(sys.meta_path)
+        instrument()
+        with case("S", "c"), dispatch(): pass
+        assert sys.meta_path == before and "SCENETEST_OTEL_RUN" not in os.environ
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path), **switch},
+    )
+    assert (done.returncode, done.stderr, list(tmp_path.iterdir())) == (0, "", [])
+
+
+def test_with_no_endpoint_and_no_directory_there_is_nothing_but_the_log_line(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import logging, os
+        logging.basicConfig(level=25, format="%(levelno)d %(name)s %(message)s")
+        instrument()
+        for name in "ab":
+            with case("S", name):
+                with dispatch(): pass
+        assert "SCENETEST_OTEL_RUN" not in os.environ
+        """,
+        env={"XDG_STATE_HOME": str(tmp_path)},
+    )
+    assert done.returncode == 0
+    assert done.stderr == (
+        "25 simpler torch_backend_autoload setting=unset raw=null raw_truncated=false effective=enabled"
+        " torch_imported=false torch_npu_loaded=false\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_log_line_comes_before_the_first_dispatch_and_at_the_end_of_a_case_without_one(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import logging
+        logging.basicConfig(level=25, format="%(message).22s")
+        log = logging.getLogger("simpler").warning
+        instrument()
+        with case("S", "no dispatch"):
+            log("case")
+        log("after")
+        with case("S", "dispatch"), dispatch(): log("dispatch")
+        """
+    )
+    assert done.stderr.splitlines() == ["case", "torch_backend_autoload", "after", "dispatch"]
+
+
+def test_instrument_is_idempotent_and_quick(tmp_path: Path) -> None:
+    record(
+        """
+        import sys, time
+        start = time.process_time()
+        instrument()
+        cost = time.process_time() - start
+        finders = list(sys.meta_path)
+        instrument()
+        assert sys.meta_path == finders
+        assert cost < 3 * 0.025, cost
+        with case("S", "c"), dispatch(): pass
+        """,
+        tmp_path,
+    )
+
+
+def test_a_run_in_which_nothing_was_recorded_leaves_no_directory(tmp_path: Path) -> None:
+    done = run_script("instrument()", env={"SCENETEST_OTEL_DIR": str(tmp_path)})
+    assert (done.returncode, list(tmp_path.iterdir())) == (0, [])
+
+
+def test_an_endpoint_alone_records_to_the_state_directory(tmp_path: Path) -> None:
+    done = run_script(
+        "instrument()\nwith case('S', 'c'), dispatch(): pass",
+        env={"XDG_STATE_HOME": str(tmp_path), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"},
+    )
+    assert done.returncode == 0
+    assert only_process(only_run(tmp_path / "scenetest-otel")).cases[0].span.outcome == "pass"
+
+
+def test_processes_below_join_the_run_isolated_ones_too(tmp_path: Path) -> None:
+    run = record(
+        """
+        import subprocess, sys
+        instrument()
+        child = "from opentelemetry.instrumentation.scenetest import dispatch\\nwith dispatch(callable=%r): pass"
+        for option in ("-E", "-I", "-B"):
+            subprocess.run([sys.executable, option, "-c", child % option], check=True)
+        """,
+        tmp_path,
+    )
+    names = [dispatch.attributes["scenetest.callable"] for one in run.processes for dispatch in one.dispatches]
+    assert names == ["-E", "-I", "-B"]
