@@ -12,8 +12,8 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest.analyse.native import place
-from opentelemetry.instrumentation.scenetest.analyse.strace import Unreadable, read
+from opentelemetry.instrumentation.scenetest.native.place import place
+from opentelemetry.instrumentation.scenetest.native.strace import Unreadable, read
 
 LOG = Path(__file__).parent.parent / "tests" / "data" / "native" / "l3-two-devices.log"
 

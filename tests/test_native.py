@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markers import LOGS, bind_phase, strace
 
-from opentelemetry.instrumentation.scenetest.analyse.native import Native, Placed, ProcessWindows, Window, place
 from opentelemetry.instrumentation.scenetest.analyse.passes import passes
-from opentelemetry.instrumentation.scenetest.analyse.strace import Span, read
+from opentelemetry.instrumentation.scenetest.native.place import Native, Placed, ProcessWindows, Window, place
+from opentelemetry.instrumentation.scenetest.native.strace import Span, read
 
 WALL = "chip.run.runner_run.device_wall"
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markers import LOGS, bind_phase, strace
 
-from opentelemetry.instrumentation.scenetest.analyse.strace import (
+from opentelemetry.instrumentation.scenetest.native.strace import (
     AutoloadLine,
     BindPhase,
     CaseLine,

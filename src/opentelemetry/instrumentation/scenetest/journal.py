@@ -37,6 +37,9 @@ INCOMPLETE_SUFFIX = ".incomplete.jsonl"
 RUN_FILE = "run.json"
 """What is known about the run as a whole: id, name, command, exit code, start."""
 
+LOGS = "logs"
+"""The folder in a run directory with logs of its processes that nobody else would have kept."""
+
 RUN_VARIABLE = "SCENETEST_OTEL_RUN"
 """The environment variable with the run directory: set by whoever makes the run, for all processes below."""
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.analyse.tree import by_name
 from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.replay import Span
 
 
-def document(run: Run) -> dict[str, Any]:
-    """Return a run as the object that `show --json` prints; docs/reference/json.md says what it holds."""
+def document(run: Run, native: Native[Owner] | None = None) -> dict[str, Any]:
+    """Return a run as the object that `show --json` prints; docs/reference/json.md says what it holds.
+
+    Args:
+        run: the run.
+        native: its native records, where they are asked for.
+    """
     return {
         "run": {
             "id": run.id,
@@ -20,7 +28,8 @@ def document(run: Run) -> dict[str, Any]:
             "started": run.started.isoformat() if run.started else None,
         },
         "processes": [_process(process) for process in run.processes],
-        "problems": {"torn_lines": 0, **run.problems},
+        **({"native": [name.figures() for name in by_name(native.spans)]} if native else {}),
+        "problems": {"torn_lines": 0, **run.problems, **(native.counts.problems() if native else {})},
     }
 
 

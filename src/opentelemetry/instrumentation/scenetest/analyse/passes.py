@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from opentelemetry.instrumentation.scenetest.analyse.native import Placed, Window
-from opentelemetry.instrumentation.scenetest.analyse.strace import BIND
+from opentelemetry.instrumentation.scenetest.native.place import Placed, Window
+from opentelemetry.instrumentation.scenetest.native.strace import BIND
 
 T = TypeVar("T")
 
@@ -21,9 +21,9 @@ SCHED = f"{DEVICE}.sched"
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "Host": (HOST,),
     "Device": (DEVICE,),
+    "Effective": (ORCH, SCHED),
     "Orch": (ORCH,),
     "Sched": (SCHED,),
-    "Effective": (ORCH, SCHED),
     "bind": (BIND,),
     "control plane": tuple(
         f"{BIND}.{phase}" for phase in ("host_orch", "graph_upload", "relocate", "sm_h2d", "arena_h2d")

@@ -6,9 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.replay import Span
 
 _NS_PER_US = 1000
+# Above every thread id of Linux (2^22), and apart from the numbered lanes of what was recorded.
+_NATIVE_LANES = 1 << 23
+_DEVICE_LANES = 1 << 24
 
 
 def trace(run: Run) -> dict[str, Any]:
@@ -20,6 +25,7 @@ def trace(run: Run) -> dict[str, Any]:
     events: list[dict[str, Any]] = []
     for process in run.processes:
         events += _process_events(process)
+    events += _native_events(run.native())
     facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": run.command}
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": facts}
 
@@ -64,6 +70,28 @@ def _spans(process: Process) -> Iterator[Span]:
     yield from process.phases
     for _, dispatch in process.all_dispatches():
         yield dispatch
+
+
+def _native_events(native: Native[Owner]) -> Iterator[dict[str, Any]]:
+    """The native spans on the lanes of the processes and threads that wrote them, device spans on one beside."""
+    named: set[tuple[int, int]] = set()
+    for placed in native.spans:
+        if placed.start_ns is None:
+            continue
+        span, owner = placed.span, placed.window.owner if placed.window else None
+        pid = span.pid or (owner.process.pid if owner else 0)
+        tid = _DEVICE_LANES + span.tid if span.on_device else _NATIVE_LANES + span.tid
+        if (pid, tid) not in named:
+            named.add((pid, tid))
+            what = "device" if span.on_device else "native" if placed.rank_known else "native, rank unknown"
+            yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": f"{what} {span.tid}"}}
+            if owner and pid != owner.process.pid and (pid, 0) not in named:
+                named.add((pid, 0))
+                name = f"forked by {owner.process.pid}"
+                yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
+        event = {"ph": "X", "pid": pid, "tid": tid, "name": span.name, "cat": "native"}
+        times = {"ts": placed.start_ns / _NS_PER_US, "dur": span.duration_ns / _NS_PER_US}
+        yield {**event, **times, "args": placed.attributes}
 
 
 def _labels(process: Process) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 from opentelemetry.instrumentation.scenetest import journal, replay
 from opentelemetry.instrumentation.scenetest.analyse import stores
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.native import logs
+from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.replay import Span
 
 
@@ -39,6 +42,13 @@ class Process:
                 yield case, dispatch
         for dispatch in self.dispatches:
             yield None, dispatch
+
+    def timed(self) -> Iterator[Span]:
+        """Yield the cases and dispatches: what native records may lie in."""
+        for case in self.cases:
+            yield case.span
+        for _, dispatch in self.all_dispatches():
+            yield dispatch
 
 
 @dataclass(slots=True)
@@ -82,6 +92,10 @@ class Run:
         """When the run was made, in local time."""
         started = self.facts.get("started_unix_ns")
         return datetime.fromtimestamp(started / 1e9, tz=timezone.utc).astimezone() if started else None
+
+    def native(self) -> Native[Owner]:
+        """Read the native records in the logs of the run, each under the dispatch or case that contains it."""
+        return logs.native(self.path, [(process.record, process.timed()) for process in self.processes])
 
 
 def load(directory: Path) -> Run:

@@ -12,6 +12,8 @@ from rich.text import Text
 from opentelemetry.instrumentation.scenetest.analyse import verdict
 from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.cli.native import NativeView, accounting
+from opentelemetry.instrumentation.scenetest.cli.text import plain
 from opentelemetry.instrumentation.scenetest.conditions import (
     CONDITIONS,
     READ_BY_NOTHING,
@@ -27,14 +29,16 @@ _SHOWN_IDS = 3
 _WIDE = 40
 
 
-def print_run(console: Console, run: Run) -> None:
-    """Print a run: verdict, conditions, command, cases, problems."""
+def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:
+    """Print a run: verdict, conditions, command, cases, problems; with their native timings, perhaps as trees."""
     found = verdict.verdict(run)
-    console.print(Text.assemble((found.word, _STYLES[found.word]), "  ", _plain(found.reason)))
+    console.print(Text.assemble((found.word, _STYLES[found.word]), "  ", plain(found.reason)))
     console.print(Text("  ".join(_headline(run))))
-    console.print(Text(f"  {_plain(shlex.join(run.command))}", style="dim"))
+    console.print(Text(f"  {plain(shlex.join(run.command))}", style="dim"))
     for process in run.processes:
-        _print_process(console, process, with_pid=len(run.processes) > 1)
+        _print_process(console, process, native, with_pid=len(run.processes) > 1, with_tree=with_tree)
+    if line := accounting(native.counts):
+        console.print(Text(f"  {line}"))
     for line in _remarks(run):
         console.print(Text(line, style="yellow"))
 
@@ -43,7 +47,7 @@ def print_conditions(console: Console, run: Run) -> None:
     """Print every condition of every process, with its use and how it was observed."""
     for process in run.processes:
         console.print(Text(f"\nprocess {process.record.pid}, ended: {process.record.ended}", style="bold"))
-        shown = [(key, _plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
+        shown = [(key, plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
         widths = max(len(key) for key, _ in shown), max(len(value) for _, value in shown if len(value) < _WIDE)
         for attribute, value in shown:
             condition = CONDITIONS[attribute]
@@ -72,18 +76,23 @@ def _headline(run: Run) -> Iterable[str]:
     yield "stderr: " + ", ".join(_values(processes, "scenetest.stderr"))
 
 
-def _print_process(console: Console, process: Process, *, with_pid: bool) -> None:
+def _print_process(console: Console, process: Process, native: NativeView, *, with_pid: bool, with_tree: bool) -> None:
     pid = f"  pid {process.record.pid}" if with_pid else ""
     ended = {"lost": "  the process was lost", "running": "  still running"}.get(process.record.ended, "")
     for case in process.cases:
         console.print(Text(_case_line(case) + pid + ended))
-        _print_dispatches(console, case.dispatches)
+        _print_dispatches(console, case.dispatches, native)
+        if with_tree:
+            native.print_tree(console, case.dispatches)
+            native.print_tree(console, [case.span], "native, outside any dispatch")
     groups: dict[str, list[Span]] = {}
     for dispatch in process.dispatches:
         groups.setdefault(str(dispatch.attributes.get("scenetest.callable", "outside any case")), []).append(dispatch)
     for name, dispatches in groups.items():
-        console.print(Text(f"{_plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
-        _print_dispatches(console, dispatches)
+        console.print(Text(f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
+        _print_dispatches(console, dispatches, native)
+        if with_tree:
+            native.print_tree(console, dispatches)
 
 
 def _case_line(case: Case) -> str:
@@ -93,7 +102,7 @@ def _case_line(case: Case) -> str:
     asked = attributes.get("scenetest.rounds")
     outcome = case.span.outcome + (f" ({case.span.error_type})" if case.span.error_type else "")
     words = [f"{case.span.suite}::{case.span.name}", " ".join(where), outcome, _rounds(case.dispatches, asked)]
-    return _plain("  ".join(word for word in words if word))
+    return plain("  ".join(word for word in words if word))
 
 
 def _rounds(dispatches: Sequence[Span], asked: Value | None) -> str:
@@ -103,16 +112,18 @@ def _rounds(dispatches: Sequence[Span], asked: Value | None) -> str:
     return count if asked is None or asked == len(dispatches) else f"{count} of {asked} asked for"
 
 
-def _print_dispatches(console: Console, dispatches: Sequence[Span]) -> None:
+def _print_dispatches(console: Console, dispatches: Sequence[Span], native: NativeView) -> None:
     timed = [duration for one in dispatches if _counts(one) and (duration := one.duration_ns) is not None]
-    if timed:
-        figures = Durations.of(timed)
-        unit, size = unit_of(figures.median)
+    rows = [("dispatch", Durations.of(timed))] if timed else []
+    rows += native.figures(dispatches)
+    if rows:
         table = Table("  ", "", "first", "min", "median", "max", box=None, pad_edge=False, header_style="dim")
         for column in table.columns[2:]:
             column.justify = "right"
-        numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
-        table.add_row("  dispatch", unit, *(f"{number / size:.1f}" for number in numbers))
+        for label, figures in rows:
+            unit, size = unit_of(figures.median)
+            numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
+            table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in numbers))
         console.print(table)
     for dispatch in dispatches:
         if dispatch.outcome != "pass":
@@ -137,7 +148,7 @@ def _remarks(run: Run) -> Iterable[str]:
 
 
 def _values(mappings: Iterable[dict[str, Value]], attribute: str) -> list[str]:
-    return sorted({_plain(_worded(mapping[attribute])) for mapping in mappings if attribute in mapping})
+    return sorted({plain(_worded(mapping[attribute])) for mapping in mappings if attribute in mapping})
 
 
 def _in_table_order(conditions: dict[str, Value]) -> list[tuple[str, Value]]:
@@ -147,8 +158,3 @@ def _in_table_order(conditions: dict[str, Value]) -> list[tuple[str, Value]]:
 
 def _worded(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _plain(text: str) -> str:
-    """Return text that can't drive the reader's terminal or break the line."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

@@ -10,24 +10,27 @@ from rich.console import Console
 
 from opentelemetry.instrumentation.scenetest.analyse import document, runs, stores
 from opentelemetry.instrumentation.scenetest.cli import screen
+from opentelemetry.instrumentation.scenetest.cli.native import NativeView
 
 
 @click.command()
 @click.argument("run", required=False)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
 @click.option("--conditions", "with_conditions", is_flag=True, help="List every condition and how it was observed.")
+@click.option("--native", "with_native", is_flag=True, help="Show the harness's native timings as a tree.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
-def show(run: str | None, store: str | None, with_conditions: bool, as_json: bool) -> None:
+def show(run: str | None, store: str | None, with_conditions: bool, with_native: bool, as_json: bool) -> None:
     """Show one run: its verdict, its conditions, its cases. Without RUN the newest.
 
     RUN is the path of a run directory or the name of a stored run.
     """
     loaded = runs.load(stores.find(run, store) if run else stores.newest(store))
     if as_json:
-        click.echo(json.dumps(document.document(loaded), indent=2))
+        native = loaded.native() if with_native else None
+        click.echo(json.dumps(document.document(loaded, native), indent=2))
         return
     console = Console(soft_wrap=True, highlight=False)
-    screen.print_run(console, loaded)
+    screen.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
     if with_conditions:
         screen.print_conditions(console, loaded)
 
@@ -38,4 +41,6 @@ def print_summary(directory: Path) -> None:
     Raises:
         BadInputError: nothing was recorded in it.
     """
-    screen.print_run(Console(stderr=True, soft_wrap=True, highlight=False), runs.load(directory))
+    loaded = runs.load(directory)
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    screen.print_run(console, loaded, NativeView(loaded.native()))

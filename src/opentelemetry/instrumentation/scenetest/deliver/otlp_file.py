@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from opentelemetry.instrumentation.scenetest.deliver import spans
+from opentelemetry.instrumentation.scenetest.deliver import native, spans
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 BATCH = 512
@@ -33,7 +33,7 @@ def write(directory: Path, run: Mapping[str, Any], stream: IO[str]) -> int:
         extra = "opentelemetry-instrumentation-scenetest[export]"
         raise BadInputError(f"OTLP JSON needs an encoder that is not installed: pip install '{extra}'") from error
     count = 0
-    everything = spans.of_run(directory, run)
+    everything = chain(spans.of_run(directory, run), native.of_run(directory, run))
     while batch := list(islice(everything, BATCH)):
         stream.write(json.dumps(encode_spans(batch).to_dict(), separators=(",", ":")) + "\n")
         count += len(batch)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Generic, TypeVar
 
-from opentelemetry.instrumentation.scenetest.analyse.strace import (
+from opentelemetry.instrumentation.scenetest.native.strace import (
     BIND,
     BindPhase,
     ClockAnchor,
@@ -102,6 +102,18 @@ class Counts:
     unplaced: int
     """Records that lie in no dispatch and no case."""
     rank_unknown: int
+    """Bind phases that lie in the binds of several ranks."""
+
+    def problems(self) -> dict[str, int]:
+        """Return what was lost or could not be placed, by kind; empty when nothing was."""
+        counts = {
+            "torn_markers": self.torn,
+            "markers_of_another_version": self.other_version,
+            "markers_dropped_by_the_writer": self.dropped,
+            "markers_not_placed": self.unplaced,
+            "bind_phases_of_an_unknown_rank": self.rank_unknown,
+        }
+        return {problem: count for problem, count in counts.items() if count}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""The native timing markers of the harness: read from logs, and put under what was recorded."""
