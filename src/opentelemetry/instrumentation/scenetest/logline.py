@@ -71,11 +71,11 @@ def parse_log_line(text: str) -> dict[str, str | bool | None] | None:
     found = _LINE.search(text)
     if found is None:
         return None
-    fields: dict[str, str | bool | None] = {}
-    for name, word in found.groupdict().items():
-        if word is not None:
-            fields[name] = _json(word) if name == "raw" else _BOOL.get(word, word)
-    return fields
+    words = {name: word for name, word in found.groupdict().items() if word is not None}
+    try:
+        return {name: _json(word) if name == "raw" else _BOOL.get(word, word) for name, word in words.items()}
+    except ValueError:
+        return None
 
 
 def _json(text: str) -> str | None:

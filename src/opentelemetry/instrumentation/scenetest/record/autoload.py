@@ -9,7 +9,19 @@ from __future__ import annotations
 import os
 import sys
 
-from .finder import AFTER_LOOP, NOT_SEEN, VARIABLE, Finder, Import, NotSeen, is_initializing, names_of, report, variable
+from opentelemetry.instrumentation.scenetest.record import faults
+from opentelemetry.instrumentation.scenetest.record.finder import (
+    AFTER_LOOP,
+    NOT_SEEN,
+    VARIABLE,
+    WATCHING,
+    Finder,
+    Import,
+    NotSeen,
+    is_initializing,
+    names_of,
+    variable,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +77,7 @@ def fingerprint() -> tuple[object, ...]:
         id(sys.modules.get("torch")),
         id(npu),
         npu is not None and _npu_initialized(names_of(npu)),
-        _unfinished and [name for name in _unfinished if is_initializing(sys.modules.get(name))],
+        [name for name in _unfinished if is_initializing(sys.modules.get(name))],
     )
 
 
@@ -78,7 +90,7 @@ def observe() -> dict[str, str | bool | int | float]:
         _unfinished[:] = [name for name in ("torch", "torch_npu") if is_initializing(sys.modules.get(name))]
         return {**_autoload_conditions(), **_npu_conditions()}
     except Exception as error:
-        report(error)
+        faults.swallow(WATCHING, error)
         return {}
 
 
@@ -207,7 +219,7 @@ def _registered() -> EntryPoints | None:
         try:
             _installed = tuple(entry_points(group=GROUP))
         except Exception as error:
-            report(error)
+            faults.swallow(WATCHING, error)
     return _installed
 
 

@@ -21,6 +21,8 @@ import sys
 import time
 from _weakref import ref
 
+from opentelemetry.instrumentation.scenetest.record import faults
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 LOOP = "_import_device_backends"
 AFTER_LOOP = "torch._native"
+WATCHING = "observe what torch's backend autoload does"
 
 
 class NotSeen:
@@ -134,7 +137,7 @@ class Finder:
             if self.current is not None and self.current.open:
                 self._look_up_backend(self.current, root)
         except Exception as error:
-            report(error)
+            faults.swallow(WATCHING, error)
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> tuple[()]:
         """Note who asks."""
@@ -145,7 +148,7 @@ class Finder:
                     self.events += 1
                     seen.begin(variable())
         except Exception as error:
-            report(error)
+            faults.swallow(WATCHING, error)
         return ()
 
     def _look_up_torch(self, fullname: str) -> None:
@@ -210,18 +213,3 @@ def _running_loop() -> FrameType | None:
             return None
         frame = frame.f_back
     return None
-
-
-_reported = False
-
-
-def report(error: Exception) -> None:
-    """Say once that something here is wrong; whoever imports or measures goes on."""
-    global _reported
-    if not _reported:
-        _reported = True
-        import logging
-
-        logging.getLogger("opentelemetry.instrumentation.scenetest").warning(
-            "What torch's backend autoload did may not be recorded: %r", error
-        )
