@@ -8,6 +8,9 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opentelemetry.context import Context
+    from opentelemetry.trace import Span
+
+    Attached = tuple[Context, Span]
 
 _API = "opentelemetry.trace"
 
@@ -48,22 +51,41 @@ def _from_traceparent(header: str) -> Parent | None:
     return Parent(parts[1], parts[2])
 
 
-def attach(trace_id: str, span_id: str) -> Context:
-    """Make a span of ours the current one, and return the context to go back to.
+def attach(trace_id: str, span_id: int) -> Attached:
+    """Make a span of ours the current one, and return what `restore` needs.
 
     Sampled, since the user's own spans below an unsampled one would not reach the user's backend.
     """
-    from opentelemetry import context, trace
+    api = _api or _Api()
+    before = api.get_current()
+    span = api.span(api.span_context(int(trace_id, 16), span_id, False, api.sampled))
+    api.attach(api.set_span_in_context(span, before))
+    return before, span
 
-    ours = trace.SpanContext(int(trace_id, 16), int(span_id, 16), False, trace.TraceFlags(trace.TraceFlags.SAMPLED))
-    before = context.get_current()
-    context.attach(trace.set_span_in_context(trace.NonRecordingSpan(ours), before))
-    return before
 
-
-def restore(span_id: str, before: Context) -> None:
+def restore(attached: Attached) -> None:
     """Go back to the context before `attach`, unless somebody else's span is current by now."""
-    from opentelemetry import context, trace
+    api = _api or _Api()
+    before, span = attached
+    if api.get_current_span() is span:
+        api.attach(before)
 
-    if trace.get_current_span().get_span_context().span_id == int(span_id, 16):
-        context.attach(before)
+
+class _Api:
+    """The parts of the API that a dispatch needs, looked up once: an import statement costs as much as the call."""
+
+    def __init__(self) -> None:
+        global _api
+        from opentelemetry import context, trace
+
+        self.attach = context.attach
+        self.get_current = context.get_current
+        self.get_current_span = trace.get_current_span
+        self.set_span_in_context = trace.set_span_in_context
+        self.span = trace.NonRecordingSpan
+        self.span_context = trace.SpanContext
+        self.sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
+        _api = self
+
+
+_api: _Api | None = None

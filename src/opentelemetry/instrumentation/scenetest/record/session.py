@@ -17,6 +17,8 @@ from opentelemetry.instrumentation.scenetest.record import autoload, faults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.instrumentation.scenetest.conditions import Value
     from opentelemetry.instrumentation.scenetest.record.recorder import Span
 
@@ -37,16 +39,14 @@ _lock = RLock()
 class Rounds:
     """Numbers the dispatches of one case, or of one callable outside any case."""
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("numbers",)
 
     def __init__(self) -> None:
-        self._numbers = count()
+        self.numbers = count()
 
-    def take(self, given: int | None) -> int:
-        """Return the next number, or the given one, from which it then goes on."""
-        if given is None:
-            return next(self._numbers)
-        self._numbers = count(given + 1)
+    def go_on_from(self, given: int) -> int:
+        """Return a number that the caller set, and count on from it."""
+        self.numbers = count(given + 1)
         return given
 
 
@@ -57,15 +57,28 @@ class Session:
         recording: whether there is a journal to write to.
         ids: draws span ids: a random start and a step of one, since a draw must be atomic and cost nothing.
         conditions: the set in force.
+        fingerprint: of the state in which they were observed; None until they were logged.
+        write: appends one finished line to the journal, if there is one.
     """
 
-    __slots__ = ("_fingerprint", "_process_span", "_rounds", "_writer", "conditions", "ids", "logged", "recording")
+    __slots__ = (
+        "_logged",
+        "_process_span",
+        "_rounds",
+        "_writer",
+        "conditions",
+        "fingerprint",
+        "ids",
+        "recording",
+        "write",
+    )
 
     def __init__(self, run: str | None) -> None:
         self.ids = count(int.from_bytes(os.urandom(8), "big") % _SPAN_IDS + 1)
         self.conditions: dict[str, Value] = {}
-        self.logged = False
-        self._fingerprint: tuple[object, ...] | None = None
+        self.fingerprint: tuple[object, ...] | None = None
+        self.write: Callable[[str], None] = _write_nothing
+        self._logged = False
         self._process_span: tuple[str, str] | None = None
         self._rounds: dict[str, Rounds] = {}
         self._writer: journal.Writer | None = None
@@ -73,36 +86,26 @@ class Session:
         if run is not None:
             self._begin_journal(run)
 
-    def before_dispatch(self) -> None:
-        """Write the conditions if they may have changed, and the log line before the first dispatch."""
-        if not self.logged or self._fingerprint != autoload.fingerprint():
-            self.refresh()
-
     def refresh(self) -> None:
         """Observe the conditions again, write them if they changed, and log them if that was not done yet."""
         from opentelemetry.instrumentation.scenetest.record import observe
 
         with _lock:
-            self._fingerprint = autoload.fingerprint()
+            self.fingerprint = autoload.fingerprint()
             found = observe.conditions()
             if found != self.conditions:
                 self.conditions = found
                 self.write_line("conditions", at=monotonic_ns(), conditions=found)
-            if not self.logged:
-                self.logged = True
+            if not self._logged:
+                self._logged = True
                 observe.log(found)
-
-    def write(self, text: str) -> None:
-        """Append one finished line to the journal."""
-        if self._writer is not None:
-            self._writer.write(text)
 
     def write_line(self, kind: str, **fields: object) -> None:
         """Append one line to the journal; fields that are None or empty are left out."""
         if self._writer is not None:
             from opentelemetry.instrumentation.scenetest.record import lines
 
-            self._writer.write(lines.line(kind, **fields))
+            self.write(lines.line(kind, **fields))
 
     def write_open(self, kind: str, span: Span, parent: str | None, **fields: object) -> None:
         """Append the line that says that a span begins."""
@@ -134,7 +137,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the journal, and so of its lock."""
-        self.recording = False
+        self.recording, self.write = False, _write_nothing
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -144,11 +147,16 @@ class Session:
 
         try:
             self._writer = journal.Writer(run)
+            self.write = self._writer.write
             self.conditions = observe.conditions()
             self.write_line("process", schema=journal.SCHEMA, **observe.identity(), conditions=self.conditions)
         except Exception as error:
             self.close()
             faults.swallow(f"write a journal in {run}", error)
+
+
+def _write_nothing(text: str) -> None:
+    pass
 
 
 def begin() -> Session | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.record import autoload, faults, session
@@ -41,7 +42,7 @@ def uninstrument() -> None:
     session.instrumented, session.directory = False, None
     if _made_run is not None:
         os.environ.pop(journal.RUN_VARIABLE, None)
-        journal.remove_if_empty(_made_run)
+        _clear_up(_made_run)
         _made_run = None
 
 
@@ -65,5 +66,11 @@ def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
         faults.swallow("make a run directory", error)
         return None
     os.environ[journal.RUN_VARIABLE] = _made_run
-    atexit.register(journal.remove_if_empty, _made_run)
+    atexit.register(_clear_up, _made_run)
     return _made_run
+
+
+def _clear_up(run: str) -> None:
+    # Somebody may have moved or removed it.
+    with suppress(OSError):
+        journal.remove_if_empty(run)

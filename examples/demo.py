@@ -1,0 +1,48 @@
+"""The main job in ten seconds: one benchmark, run with torch's backend autoload on and with it off, both shown."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent
+COMMAND = Path(sys.executable).with_name("scenetest-otel")
+VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+
+def step(told: str, *command: str, env: dict[str, str] | None = None) -> None:
+    """Print what is done and why, do it, and stop at a failure."""
+    shown = " ".join(f"{key}={value}" for key, value in (env or {}).items() if key == VARIABLE)
+    print(f"\n# {told}\n$ {shown}{' ' if shown else ''}scenetest-otel {' '.join(command)}", flush=True)
+    subprocess.run([str(COMMAND), *command], env={**os.environ, **(env or {})}, check=True)
+
+
+def main() -> None:
+    """Record two runs that differ in nothing but the variable, into a store that is thrown away."""
+    backend = Path(sys.prefix) / "demo-device"
+    benchmark = ("--", "python", "matmul.py", "--rounds", "30")
+    os.environ.pop(VARIABLE, None)
+    os.environ["PATH"] = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
+    os.chdir(EXAMPLES)
+    with tempfile.TemporaryDirectory(prefix="scenetest-demo-") as store:
+        os.environ.update(PYTHONPATH=str(backend), SCENETEST_OTEL_DIR=store)
+        step("A device backend is installed, and `import torch` loads it unasked.", "run", "--name", "on", *benchmark)
+        step("The same command, autoload off.", "run", "--name", "off", *benchmark, env={VARIABLE: "0"})
+        step("Any time later, by name: every condition, and how it was observed.", "show", "off", "--conditions")
+        step(
+            "For other tools: OTLP, or a trace for ui.perfetto.dev.",
+            "export",
+            "on",
+            "--format",
+            "perfetto",
+            "-o",
+            f"{store}/on.json",
+        )
+    print("\nTwo numbers of two rulers, and each says which. Your own: scenetest-otel run -- python your_benchmark.py")
+
+
+if __name__ == "__main__":
+    main()

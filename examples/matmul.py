@@ -1,0 +1,30 @@
+"""A benchmark of a matrix product on CPU torch: three lines of it are for the record."""
+
+from __future__ import annotations
+
+import argparse
+
+from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase
+
+instrument()
+
+import torch  # noqa: E402
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--size", type=int, default=256)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+
+    with case("Matmul", f"{arguments.size}x{arguments.size}", platform="cpu", rounds=arguments.rounds):
+        with phase("args"):
+            left, right = torch.rand(arguments.size, arguments.size), torch.rand(arguments.size, arguments.size)
+        for _ in range(arguments.rounds):
+            with dispatch():
+                torch.matmul(left, right)
+
+
+if __name__ == "__main__":
+    main()
