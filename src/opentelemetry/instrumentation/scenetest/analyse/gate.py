@@ -1,0 +1,93 @@
+"""The same ruler, or no comparison: which conditions of two arms differ, and which of those forbid a number."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from opentelemetry.instrumentation.scenetest.conditions import UNKNOWN, Value
+
+NOT_RECORDED = "not recorded"
+"""The value of a condition that the record could not hold: it is older than the condition, or a log alone."""
+
+ALLOW_NOT_RECORDED = "not-recorded"
+"""What a user allows to accept all of that."""
+
+Seen: TypeAlias = "frozenset[Value | None]"
+"""The values of one condition over the dispatches of a run; None where it does not apply."""
+
+Recorded: TypeAlias = "Mapping[str, Sequence[Mapping[str, Value]]]"
+"""By run, the distinct sets of conditions that its dispatches were measured under."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A condition that is not the same in all runs, or not known.
+
+    Attributes:
+        attribute: the condition.
+        values: what each run has.
+    """
+
+    attribute: str
+    values: Mapping[str, Seen]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether the runs were measured with the same ruler.
+
+    Attributes:
+        differences: what forbids a comparison.
+        allowed: what would, but was accepted by name.
+        not_recorded: by run, how many ruler conditions its record does not hold.
+        accepts_not_recorded: whether that was accepted.
+    """
+
+    differences: tuple[Difference, ...]
+    allowed: tuple[Difference, ...]
+    not_recorded: Mapping[str, int] = field(default_factory=dict[str, int])
+    accepts_not_recorded: bool = False
+
+    @property
+    def same(self) -> bool:
+        """Whether numbers may be given."""
+        return not self.differences and (self.accepts_not_recorded or not self.not_recorded)
+
+
+def check(recorded: Recorded, ruler: Collection[str], allow: Collection[str] = ()) -> Gate:
+    """Hold the ruler conditions of all runs of both arms against each other.
+
+    A condition that does not apply equals itself; `unknown` equals nothing, not even itself; what was not recorded is
+    counted, and set aside here.
+
+    Args:
+        recorded: the conditions of the dispatches that are compared.
+        ruler: the conditions that must be equal.
+        allow: conditions whose differences are accepted, and perhaps `ALLOW_NOT_RECORDED`.
+    """
+    differences = [difference for attribute in ruler if (difference := _compare(recorded, attribute, {UNKNOWN}))]
+    missing = {
+        run: sum(any(one.get(key) == NOT_RECORDED for one in conditions) for key in ruler)
+        for run, conditions in recorded.items()
+    }
+    return Gate(
+        differences=tuple(one for one in differences if one.attribute not in allow),
+        allowed=tuple(one for one in differences if one.attribute in allow),
+        not_recorded={run: count for run, count in missing.items() if count},
+        accepts_not_recorded=ALLOW_NOT_RECORDED in allow,
+    )
+
+
+def differing(recorded: Recorded, attributes: Iterable[str]) -> list[Difference]:
+    """Return the conditions that are not the same in all runs, for context that is shown and never fatal."""
+    return [difference for attribute in attributes if (difference := _compare(recorded, attribute, set()))]
+
+
+def _compare(recorded: Recorded, attribute: str, equal_to_nothing: Collection[Value]) -> Difference | None:
+    values = {run: frozenset(one.get(attribute) for one in conditions) for run, conditions in recorded.items()}
+    found = {value for seen in values.values() for value in seen} - {NOT_RECORDED}
+    if len(found) <= 1 and found.isdisjoint(equal_to_nothing):
+        return None
+    return Difference(attribute, values)

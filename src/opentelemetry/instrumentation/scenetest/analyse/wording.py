@@ -1,0 +1,143 @@
+"""A comparison in words: every verdict with what it rests on, and for `unresolved` what could not be told."""
+
+from __future__ import annotations
+
+from math import expm1, log1p
+
+from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
+from opentelemetry.instrumentation.scenetest.analyse.rows import Options, Row
+from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS, findable_shift, pairs_needed
+from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason
+
+
+def percent(fraction: float) -> str:
+    """Return a change as a reader takes it in: with its sign, and a digit behind the point where it is small."""
+    return f"{100 * fraction:+.{1 if abs(fraction) < 0.1 else 0}f} %"
+
+
+def _unsigned(fraction: float) -> str:
+    return percent(fraction).removeprefix("+")
+
+
+def duration(nanoseconds: float) -> str:
+    """Return a duration in the unit in which it reads well."""
+    unit, size = unit_of(nanoseconds)
+    return f"{nanoseconds / size:.3g} {unit}"
+
+
+def findable(row: Row) -> float | None:
+    """The smallest shift that these runs could have found in 9 of 10 comparisons, as a fraction."""
+    minimum = row.evidence.minimum
+    if minimum is None:
+        return None
+    shift = findable_shift(minimum.scatter, row.evidence.order.pairs, row.evidence.order.inflation)
+    return None if shift is None else expm1(shift)
+
+
+def needed(row: Row) -> int | None:
+    """How many pairs would find a shift of the margin; None where that can't be said or is beyond anyone's patience."""
+    minimum = row.evidence.minimum
+    return None if minimum is None else pairs_needed(minimum.scatter, log1p(row.evidence.margin))
+
+
+def verdict(row: Row, options: Options) -> str:
+    """Return the verdict on a row as one sentence."""
+    return f"{row.reason.verdict.value}: {_because(row, options)}"
+
+
+def agreement(row: Row) -> str:
+    """Return how many pairs point in the direction of the most."""
+    differences = row.evidence.differences
+    up, down = int((differences > 0).sum()), int((differences < 0).sum())
+    return f"{max(up, down)} of {len(differences)} pairs agree"
+
+
+def _because(row: Row, options: Options) -> str:
+    evidence, minimum = row.evidence, row.evidence.minimum
+    margin = _unsigned(evidence.margin)
+    if row.reason is Reason.NO_PAIR:
+        what = "that has all the spans" if row.lacking else "that ended"
+        return f"no pair of runs has a round beyond the {options.cold} cold {what}"
+    if row.reason is Reason.OVERLAP:
+        return "two of the runs ran at the same time and slowed each other"
+    if row.reason is Reason.BELOW_RESOLUTION:
+        return f"nothing below {duration(evidence.floor)} can be told here"
+    if row.reason is Reason.NOT_INTERLEAVED:
+        return "the arms ran one after the other, where a change of load looks the same; alternate them"
+    if row.reason is Reason.TOO_FEW or minimum is None:
+        more = FEWEST_PAIRS - evidence.order.pairs
+        return f"{_count(evidence.order.pairs, 'pair')} can't tell a change from noise; run {more} more"
+    if row.reason is Reason.CONTRADICTORY:
+        return f"pairs point both ways by more than {_unsigned(expm1(evidence.threshold))} ({agreement(row)})"
+    if row.reason is Reason.CONTROL_MOVED:
+        return "a control that the change can't have touched moved too"
+    if row.reason is Reason.DRIFT:
+        return f"the load changed by {percent(expm1(minimum.slope))} from run to run ({agreement(row)})"
+    if row.reason is Reason.WITHIN_MARGIN:
+        return f"within +-{margin}"
+    if row.reason is Reason.SCATTER:
+        return _not_told(row)
+    low, high = minimum.interval(0.95)
+    return f"{percent(minimum.delta)} (95 %: {percent(low)} to {percent(high)}), {agreement(row)}"
+
+
+def resolution(row: Row) -> str:
+    """Return how much processes differ by themselves and what could have been told; "" without a fit."""
+    minimum, smallest, pairs = row.evidence.minimum, findable(row), needed(row)
+    if minimum is None:
+        return ""
+    found = "too few pairs to find anything" if smallest is None else f"smallest shift findable {_unsigned(smallest)}"
+    wanted = "no number of pairs finds" if pairs is None else f"{pairs} pairs find"
+    return (
+        f"scatter between processes {_unsigned(minimum.scatter)}, drift {percent(expm1(minimum.slope))} a run, "
+        f"{found}, {wanted} {_unsigned(row.evidence.margin)}"
+    )
+
+
+def controls(row: Row) -> list[str]:
+    """Return what each control says: how far it moved, and whether it sees the load that the row sees."""
+    said: list[str] = []
+    for control, correlation in row.controls:
+        minimum = control.evidence.minimum
+        if minimum is None:
+            said.append(f"control {control.name}: no interval")
+            continue
+        low, high = minimum.interval(0.90)
+        seen = "" if correlation is None else f", correlation {correlation:+.2f}"
+        said.append(f"control {control.name}: {percent(minimum.delta)} (90 %: {percent(low)} to {percent(high)}){seen}")
+    return said
+
+
+def remarks(row: Row, options: Options) -> list[str]:
+    """Return what a reader should know about the rounds and repetitions behind a row."""
+    warm, minimum, median = row.warm, row.evidence.minimum, row.evidence.median
+    said: list[str] = []
+    if warm.cold > options.cold:
+        said.append(f"{_count(warm.cold, 'round')} dropped as cold: {warm.cold - options.cold} more were warming up")
+    if warm.falling:
+        said.append("rounds still get faster at the end: more rounds would give a lower minimum")
+    if minimum and median and minimum.shift < 0 < median.log_interval(0.95)[0]:
+        said.append("the minimum fell and the median rose: a wider range, not a faster one")
+    if row.aborted:
+        said.append(f"{_count(row.aborted, 'round')} did not run to the end")
+    if row.lacking:
+        said.append(f"{_count(row.lacking, 'round')} without all of its spans")
+    said += [f"{run} is left out: it has under half the median number of rounds" for run in row.short]
+    if row.surplus:
+        said.append(f"without a partner, not used: {', '.join(row.surplus)}")
+    return said
+
+
+def _not_told(row: Row) -> str:
+    """What these runs could have found, and what it would take."""
+    margin = _unsigned(row.evidence.margin)
+    smallest, pairs = findable(row), needed(row)
+    below = f"{f'below about {_unsigned(smallest)} ' if smallest else ''}nothing can be told here"
+    if pairs is None:
+        return f"{below}; no number of pairs would tell {margin}"
+    more = pairs - row.evidence.order.pairs
+    return f"{below}; run {_count(more, 'more pair')} to tell {margin}" if more > 0 else below
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
