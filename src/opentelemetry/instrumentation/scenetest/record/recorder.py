@@ -205,8 +205,7 @@ class case(Span):  # noqa: N801
     ) -> None:
         from opentelemetry.instrumentation.scenetest.record import observe
 
-        if recording.fingerprint != autoload.fingerprint():
-            recording.refresh()
+        recording.before_dispatch()
         super()._close(recording, end, kind, observe.cpu_pressure_since(self._pressure, end - self.start))
 
 

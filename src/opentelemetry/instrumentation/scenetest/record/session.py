@@ -86,6 +86,15 @@ class Session:
         if run is not None:
             self._begin_journal(run)
 
+    def before_dispatch(self) -> None:
+        """Write the conditions if they may have changed, and the log line before the first dispatch."""
+        if self.fingerprint != autoload.fingerprint():
+            self.refresh()
+
+    def expire(self) -> None:
+        """Have the conditions observed again before the next dispatch."""
+        self.fingerprint = None
+
     def refresh(self) -> None:
         """Observe the conditions again, write them if they changed, and log them if that was not done yet."""
         from opentelemetry.instrumentation.scenetest.record import observe
