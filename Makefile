@@ -16,7 +16,7 @@ export UV_CACHE_DIR := $(CACHE)/uv
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-$(READY): pyproject.toml constraints.txt tools/setup_env.py
+$(READY): pyproject.toml constraints.txt tools/setup_env.py $(wildcard examples/device_backend/src/demo_device/*.py)
 	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE)
 	touch $@
 

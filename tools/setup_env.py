@@ -52,6 +52,9 @@ def main() -> None:
         return
     run("venv", "--quiet", "--allow-existing", "--python", sys.executable, str(arguments.venv.resolve()))
     run("pip", "install", "--quiet", "--constraints", "constraints.txt", "--editable", f".[{EXTRAS}]")
+    # Beside the environment, not in it: a registered backend is loaded by every `import torch` that sees it.
+    demo_device = str(arguments.venv.resolve() / "demo-device")
+    run("pip", "install", "--quiet", "--target", demo_device, "--upgrade", "./examples/device_backend")
 
 
 if __name__ == "__main__":
