@@ -110,12 +110,12 @@ def test_show_native_prints_a_tree_with_shares_of_the_span_above(run: Run) -> No
     assert indents == {
         "node.graph_build": 4,
         "chip.run": 4,
-        "chip.run.runner_run": 6,
-        "chip.run.runner_run.device_wall": 8,
+        ".runner_run": 6,
+        ".device_wall": 8,
         "chip.prewarm": 4,
     }
-    assert rows["chip.run.runner_run.device_wall"].split()[1] == "3"
-    assert rows["chip.run.runner_run.device_wall"].split()[-2:] == ["50", "%"]
+    assert rows[".device_wall"].split()[1] == "3"
+    assert rows[".device_wall"].split()[-2:] == ["50", "%"]
 
 
 def test_show_json_native_gives_count_sum_minimum_median_and_maximum(run: Run) -> None:

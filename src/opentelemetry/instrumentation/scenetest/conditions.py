@@ -21,6 +21,10 @@ UNKNOWN: Final = "unknown"
 """The value of a condition that applies but was not observed. It equals nothing, not even itself."""
 
 
+NOT_RECORDED: Final = "not recorded"
+"""The value of a condition that the record could not hold: it is older than the condition, or made from a log alone."""
+
+
 class Condition(NamedTuple):
     """One condition of a measurement.
 
@@ -321,10 +325,11 @@ def ruler(process: Mapping[str, Value], case: Mapping[str, Value]) -> str:
         case: attributes of its case; empty outside any case.
 
     Returns:
-        Twelve hexadecimal digits, equal exactly when all ruler conditions are; `UNKNOWN` when one of them is.
+        Twelve hexadecimal digits, equal exactly when all ruler conditions are; `UNKNOWN` when one of them is, or was
+        not recorded.
     """
     present = [(key, found) for key in RULER if (found := process.get(key, case.get(key))) is not None]
-    if any(found == UNKNOWN for _, found in present):
+    if any(found in (UNKNOWN, NOT_RECORDED) for _, found in present):
         return UNKNOWN
     text = "\n".join(f"{key}={type(found).__name__}:{found!r}" for key, found in present)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]

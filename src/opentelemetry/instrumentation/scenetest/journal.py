@@ -148,7 +148,7 @@ def is_held(path: str | os.PathLike[str]) -> bool | None:
     return False
 
 
-def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = None) -> str:
+def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = None, **facts: object) -> str:
     """Make the directory of a new run in a store, with its `run.json`.
 
     Args:
@@ -157,6 +157,7 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
         command: what is run.
         name: name of the run; without it the time and the script's name. A second run of one name gets a directory of
             its own, with a number.
+        facts: what else `run.json` is to say.
 
     Returns:
         The absolute path of the run directory.
@@ -177,8 +178,8 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
         except FileExistsError:
             number += 1
             directory = os.path.join(os.path.abspath(store), f"{name}-{number}")
-    facts = {"schema": SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
-    text = json.dumps({**facts, "started_unix_ns": time_ns(), "exit_code": None}) + "\n"
+    known = {"schema": SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
+    text = json.dumps({**known, "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
     with open(os.path.join(directory, RUN_FILE), "x", opener=_private, encoding="ascii") as file:
         file.write(text)
     return directory

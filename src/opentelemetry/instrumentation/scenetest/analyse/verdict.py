@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
-from opentelemetry.instrumentation.scenetest.conditions import UNKNOWN, Value
+from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, UNKNOWN, Value
 
 Word = Literal["CLEAN", "CONTAMINATED", "UNKNOWN"]
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
@@ -59,6 +59,8 @@ def _of_process(conditions: Mapping[str, Value]) -> Verdict:
     if outcome == "failed":
         tried = conditions.get("torch.backend_autoload.failed_backend") or backends or "a backend"
         return Verdict("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
+    if NOT_RECORDED in (outcome, loaded):
+        return Verdict("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
     if outcome == UNKNOWN or loaded == UNKNOWN:
         return Verdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")
     reasons = {

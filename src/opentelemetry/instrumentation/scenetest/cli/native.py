@@ -56,7 +56,10 @@ class NativeView:
             numbers = (f"{number / size:.1f}" for number in (figures.minimum, figures.median, figures.maximum))
             total = above.sum_ns if above else whole
             share = f"{100 * name.sum_ns / total:.0f} %" if total else ""
-            table.add_row(f"{'  ' * (depth + 2)}{plain(name.name)}", str(len(name.durations)), unit, *numbers, share)
+            label = (
+                name.name.removeprefix(above.name) if above and name.name.startswith(f"{above.name}.") else name.name
+            )
+            table.add_row(f"{'  ' * (depth + 2)}{plain(label)}", str(len(name.durations)), unit, *numbers, share)
         console.print(table)
 
 
@@ -65,7 +68,7 @@ def accounting(counts: Counts) -> str:
     if not counts.seen and not counts.dropped:
         return ""
     words = [
-        f"{counts.seen} markers",
+        f"{counts.seen} marker{'' if counts.seen == 1 else 's'}",
         f"{counts.unplaced} not placed" if counts.unplaced else "all placed",
         f"{counts.torn} torn" if counts.torn else "none torn",
         f"{counts.dropped} dropped by the writer" if counts.dropped else "",

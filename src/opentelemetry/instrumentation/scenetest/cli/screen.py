@@ -21,6 +21,7 @@ from opentelemetry.instrumentation.scenetest.conditions import (
     Value,
     raw_attribute,
 )
+from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
 from opentelemetry.instrumentation.scenetest.replay import Span
 
 _STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
@@ -34,7 +35,8 @@ def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool
     found = verdict.verdict(run)
     console.print(Text.assemble((found.word, _STYLES[found.word]), "  ", plain(found.reason)))
     console.print(Text("  ".join(_headline(run))))
-    console.print(Text(f"  {plain(shlex.join(run.command))}", style="dim"))
+    if run.command:
+        console.print(Text(f"  {plain(shlex.join(run.command))}", style="dim"))
     for process in run.processes:
         _print_process(console, process, native, with_pid=len(run.processes) > 1, with_tree=with_tree)
     if line := accounting(native.counts):
@@ -130,7 +132,9 @@ def _print_dispatches(console: Console, dispatches: Sequence[Span], native: Nati
             what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
             console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
     waited = sum(1 for dispatch in dispatches if not _counts(dispatch))
-    if waited:
+    if dispatches and DERIVED in dispatches[0].attributes:
+        console.print(Text("  dispatches are concluded from native markers: how long they took was not recorded"))
+    elif waited:
         console.print(Text(f"  {waited} asynchronous: seen to end only when waited for, so not in the figures"))
 
 

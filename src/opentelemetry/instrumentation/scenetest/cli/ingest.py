@@ -1,0 +1,73 @@
+"""`scenetest-otel ingest`: adds logs with native timings to a run, or makes a run of logs alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.analyse import runs, stores
+from opentelemetry.instrumentation.scenetest.cli.native import accounting
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.native import alone, logs
+
+MADE_BY = "ingest"
+"""`by` in the `run.json` of a run that was made of logs alone."""
+
+
+@click.command()
+@click.argument("run")
+@click.argument("files", metavar="LOG...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only, or make it there.")
+def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
+    """Add harness logs to a run: their native timings then stand under its dispatches.
+
+    A RUN that does not exist yet is made: of the logs alone, with what they tell of its conditions. A log that is added
+    again changes nothing.
+    """
+    directory = _existing(run, store) or _make(run, store, files)
+    if stores.read_facts(directory).get("by") == MADE_BY:
+        _write_journals(directory, files)
+    added = 0
+    for path in files:
+        with path.open("rb") as file:
+            added += logs.add(directory, file, path.stem) is not None
+    counts = runs.load(directory).native().counts
+    again = f", {len(files) - added} of {len(files)} logs were there already" if added < len(files) else ""
+    click.echo(f"{directory}: {accounting(counts) or 'no markers in its logs'}{again}")
+
+
+def _existing(run: str, store: str | None) -> Path | None:
+    try:
+        stores.find_all(run, store)
+    except BadInputError:
+        if Path(run).exists():
+            raise
+        return None
+    return stores.find(run, store)
+
+
+def _make(run: str, store: str | None, files: Sequence[Path]) -> Path:
+    for path in files:
+        next(alone.journals(path))
+    parent = Path(run).parent if os.sep in run else stores.stores(store)[0]
+    command, started = alone.origin(files[0])
+    try:
+        made = journal.make_run(str(parent), by=MADE_BY, command=command, name=Path(run).name, started_unix_ns=started)
+        return Path(made)
+    except OSError as error:
+        raise BadInputError(f"{run!r} can't be made: {error.strerror}") from error
+
+
+def _write_journals(directory: Path, files: Sequence[Path]) -> None:
+    for path in files:
+        for name, text in alone.journals(path):
+            with open(directory / name, "w", encoding="ascii", opener=_private) as file:
+                file.write(text)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, journal.FILE_MODE)

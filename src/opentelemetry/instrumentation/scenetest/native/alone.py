@@ -1,0 +1,254 @@
+"""A log that is all there is of a run, as journals: what the log says, and `not recorded` for the rest.
+
+A harness log names its runtime, its level and its cases, what torch's autoload did, and in a `[stamp]` line revision,
+environment and command. Its markers tell when the native runtime was busy, but not how long the harness waited for it:
+what stands for a dispatch here is marked, and its duration is kept out of statistics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from opentelemetry.instrumentation.scenetest import journal, logline
+from opentelemetry.instrumentation.scenetest.conditions import (
+    CONDITIONS,
+    NOT_RECORDED,
+    RULER,
+    UNKNOWN,
+    VARIABLES,
+    Value,
+    raw_attribute,
+)
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.native.strace import (
+    AutoloadLine,
+    CaseLine,
+    ClockAnchor,
+    Record,
+    RuntimeHeader,
+    Span,
+    Stamp,
+    read,
+)
+from opentelemetry.instrumentation.scenetest.replay import NOT_WAITED_FOR
+
+DERIVED = "scenetest.derived"
+"""From what a dispatch was concluded that nobody recorded."""
+
+_NODES = ("node.", "network1.", "network2.", "network3.")  # what the dispatching process of level 3 and above writes
+_CHIP = ("chip.run",)
+_VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+
+@dataclass
+class _Run:
+    """One run of the native runtime, of a process that dispatches: it stands for a dispatch."""
+
+    start_ns: int
+    end_ns: int
+
+
+@dataclass
+class _Case:
+    suite: str
+    name: str
+    header: RuntimeHeader | None
+    outcome: str | None = None
+    runs: dict[tuple[int, int], _Run] = field(default_factory=dict[tuple[int, int], _Run])
+
+
+@dataclass
+class _Told:
+    """What a log tells beside its timings."""
+
+    cases: list[_Case]
+    anchor: ClockAnchor
+    autoload: list[dict[str, str | bool | None]] = field(default_factory=list[dict[str, str | bool | None]])
+    stamp: str = ""
+
+
+def journals(log: Path) -> Iterator[tuple[str, str]]:
+    """Yield a journal, as file name and text, for each process of a log that dispatched.
+
+    The same log gives the same journals.
+
+    Raises:
+        BadInputError: it holds no run of the native runtime.
+        OSError: it can't be read.
+    """
+    told = _listen(log)
+    pids = sorted({pid for case in told.cases for pid, _ in case.runs})
+    if not pids:
+        raise BadInputError(f"{log} holds no native timing markers: no run can be made of it")
+    with log.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    for pid in pids:
+        seed = f"{digest.hexdigest()} {pid}"
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _lines(pid, told, seed))
+        yield f"{pid}-{_id(seed, 4)}{journal.SUFFIX}", text
+
+
+def origin(log: Path) -> tuple[list[str], int | None]:
+    """Return the command that wrote a log, and the Unix nanoseconds of its clock anchor; empty, None where it has none.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    told = _listen(log)
+    return _words(told.stamp)[1:], told.anchor.wall_ns or None
+
+
+def _listen(log: Path) -> _Told:
+    with log.open("rb") as file:
+        leads = _leaders(read(file))
+    told = _Told([], ClockAnchor(0, 0, 0))
+    case = outside = _Case("", log.stem, None)
+    header: RuntimeHeader | None = None
+    with log.open("rb") as file:
+        for record in read(file):
+            match record:
+                case RuntimeHeader():
+                    header = record
+                case CaseLine(suite, name, None):
+                    case = _Case(suite, name, header)
+                    told.cases.append(case)
+                case CaseLine(suite, name, outcome):
+                    if (suite, name) == (case.suite, case.name):
+                        case.outcome = outcome
+                    case = outside
+                case Span() if not record.on_device and record.name.startswith(leads.get(record.pid, ())):
+                    _extend(case, record)
+                case ClockAnchor() if not told.anchor.pid:
+                    told.anchor = record
+                case AutoloadLine(text) if fields := logline.parse_log_line(text):
+                    told.autoload.append(fields)
+                case Stamp():
+                    told.stamp = record.text
+                case _:
+                    pass
+    told.cases.append(outside)
+    return told
+
+
+def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
+    """The processes that dispatch, with the spans that they write in a dispatch: at level 2 they run the chip."""
+    nodes: dict[int, tuple[str, ...]] = {}
+    chips: dict[int, tuple[str, ...]] = {}
+    for record in records:
+        if isinstance(record, Span) and not record.on_device:
+            if record.name.startswith(_NODES):
+                nodes[record.pid] = _NODES
+            elif record.name.startswith(_CHIP):
+                chips[record.pid] = _CHIP
+    return nodes or chips
+
+
+def _extend(case: _Case, span: Span) -> None:
+    end_ns = span.start_ns + span.duration_ns
+    run = case.runs.setdefault((span.pid, span.inv), _Run(span.start_ns, end_ns))
+    run.start_ns, run.end_ns = min(run.start_ns, span.start_ns), max(run.end_ns, end_ns)
+
+
+def _lines(pid: int, told: _Told, seed: str) -> Iterator[dict[str, object]]:
+    anchor = {"monotonic_ns": told.anchor.mono_ns, "unix_ns": told.anchor.wall_ns}
+    process: dict[str, object] = {"pid": pid, "anchor": anchor, "command": _words(told.stamp)[1:]}
+    yield {"kind": "process", "schema": journal.SCHEMA, **process, "conditions": _process_conditions(told)}
+    for number, case in enumerate(told.cases):
+        runs = sorted((run for (of, _), run in case.runs.items() if of == pid), key=lambda run: run.start_ns)
+        if runs:
+            yield from _case_lines(case, runs, told, f"{seed} {number}")
+    if all(case.outcome for case in told.cases if case.suite):
+        yield {"kind": "end", "at": 0}
+
+
+def _case_lines(case: _Case, runs: list[_Run], told: _Told, seed: str) -> Iterator[dict[str, object]]:
+    trace, case_id = _id(f"{seed} trace", 16), _id(f"{seed} case", 8)
+    start_ns, end_ns = runs[0].start_ns, max(run.end_ns for run in runs)
+    names = {"suite": case.suite, "name": case.name, "attributes": _case_conditions(case, told)}
+    yield {"kind": "open", "span": "case", "id": case_id, "trace": trace, "at": start_ns, **names}
+    derived = {NOT_WAITED_FOR: True, DERIVED: "native markers"}
+    for number, run in enumerate(runs):
+        one = {"id": _id(f"{seed} {number}", 8)}
+        where = {"trace": trace, "parent": case_id, "at": run.start_ns, "round": number, "attributes": derived}
+        yield {"kind": "open", "span": "dispatch", **one, **where}
+        yield {"kind": "close", **one, "start": run.start_ns, "end": run.end_ns, "outcome": "pass"}
+    if case.outcome or not case.suite:
+        ended = {"start": start_ns, "end": end_ns, "outcome": case.outcome or UNKNOWN}
+        yield {"kind": "close", "id": case_id, **ended}
+
+
+def _process_conditions(told: _Told) -> dict[str, Value]:
+    known = _of_autoload(told.autoload) | _of_stamp(told.stamp)
+    missing = {key: NOT_RECORDED for key in RULER if CONDITIONS[key].scope == "process" and key not in known}
+    return {**missing, **known}
+
+
+def _case_conditions(case: _Case, told: _Told) -> dict[str, Value]:
+    known: dict[str, Value] = {}
+    if case.header:
+        known |= {"scenetest.runtime": case.header.runtime, "scenetest.level": case.header.level}
+    words = _words(told.stamp)
+    for option in ("-p", "--platform"):
+        if option in words[:-1]:
+            known["scenetest.platform"] = words[words.index(option) + 1]
+    if "--skip-golden" in words:
+        known["scenetest.golden_skipped"] = True
+    missing = {key: NOT_RECORDED for key in RULER if CONDITIONS[key].scope == "case" and key not in known}
+    return {**missing, **known}
+
+
+def _of_autoload(lines: list[dict[str, str | bool | None]]) -> dict[str, Value]:
+    """What the one line of a process says. Lines of several processes name none, so that only what all say is known."""
+    if not lines:
+        return {}
+    said = [_conditions_of(line) for line in lines]
+    return {key: value if all(one.get(key) == value for one in said) else UNKNOWN for key, value in said[0].items()}
+
+
+def _conditions_of(line: Mapping[str, str | bool | None]) -> dict[str, Value]:
+    setting, raw = line.get("setting"), line.get("raw")
+    known: dict[str, Value] = {
+        "torch.backend_autoload.effective": line.get("effective") or UNKNOWN,
+        "torch.imported": line.get("torch_imported") is True,
+        "torch_npu.loaded": line.get("torch_npu_loaded") is True,
+    }
+    if isinstance(raw, str):
+        known["torch.backend_autoload.setting"] = logline.spell(raw)
+    elif setting in ("0", "1", logline.UNSET):
+        known["torch.backend_autoload.setting"] = str(setting)
+    if not known["torch.imported"]:
+        known["torch.backend_autoload.outcome"] = "torch_not_imported"
+    elif known["torch.backend_autoload.effective"] == "disabled":
+        known["torch.backend_autoload.outcome"] = "disabled"
+    return known
+
+
+def _of_stamp(stamp: str) -> dict[str, Value]:
+    words = _words(stamp)
+    known: dict[str, Value] = {"vcs.ref.head.revision": words[0]} if words else {}
+    environment = {key: value for key, equals, value in (word.partition("=") for word in words[1:]) if equals}
+    for variable in VARIABLES:
+        raw = environment.get(variable.name)
+        if raw is not None:
+            known[raw_attribute(variable.name)] = raw
+            effective = variable.parse(raw)
+            known |= {} if effective is None else {variable.attribute: effective}
+    return known
+
+
+def _words(stamp: str) -> list[str]:
+    try:
+        return shlex.split(stamp)
+    except ValueError:
+        return stamp.split()
+
+
+def _id(seed: str, size: int) -> str:
+    return hashlib.blake2b(seed.encode(), digest_size=size).hexdigest()
