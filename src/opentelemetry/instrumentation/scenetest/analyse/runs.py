@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -96,6 +97,24 @@ class Run:
     def native(self) -> Native[Owner]:
         """Read the native records in the logs of the run, each under the dispatch or case that contains it."""
         return logs.native(self.path, [(process.record, process.timed()) for process in self.processes])
+
+
+def processes_at_once(run: Run) -> int:
+    """Return how many processes of a run dispatched at the same time, at the most.
+
+    A dispatch that never returned is left out: when it stopped running is not known.
+    """
+    edges: list[tuple[int, int, int]] = []
+    for number, process in enumerate(run.processes):
+        for _, dispatch in process.all_dispatches():
+            if dispatch.end_ns is not None:
+                start, end = process.record.unix_ns(dispatch.start_ns), process.record.unix_ns(dispatch.end_ns)
+                edges += [(start, 1, number), (end, -1, number)]
+    most, running = 0, Counter[int]()
+    for _, change, number in sorted(edges):
+        running[number] += change
+        most = max(most, sum(1 for count in running.values() if count))
+    return most
 
 
 def load(directory: Path) -> Run:

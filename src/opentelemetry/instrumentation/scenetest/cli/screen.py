@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from opentelemetry.instrumentation.scenetest.analyse import verdict
+from opentelemetry.instrumentation.scenetest.analyse import runs, verdict
 from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.cli.native import NativeView, accounting
@@ -50,11 +50,18 @@ def print_conditions(console: Console, run: Run) -> None:
     for process in run.processes:
         console.print(Text(f"\nprocess {process.record.pid}, ended: {process.record.ended}", style="bold"))
         shown = [(key, plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
-        widths = max(len(key) for key, _ in shown), max(len(value) for _, value in shown if len(value) < _WIDE)
+        keys = max(len(key) for key, _ in shown)
+        values = max((len(value) for _, value in shown if len(value) < _WIDE), default=0)
         for attribute, value in shown:
-            condition = CONDITIONS[attribute]
-            console.print(Text(f"  {attribute:<{widths[0]}}  {value:<{widths[1]}}  {condition.use:<7}  "), end="")
-            console.print(Text(condition.observed, style="dim"))
+            use, observed = _declared(attribute)
+            console.print(Text(f"  {attribute:<{keys}}  {value:<{values}}  {use:<7}  "), end="")
+            console.print(Text(observed, style="dim"))
+
+
+def _declared(attribute: str) -> tuple[str, str]:
+    """Return use and observation of a condition; a later version may have recorded one that this one does not know."""
+    condition = CONDITIONS.get(attribute)
+    return (condition.use, condition.observed) if condition else ("", "not known to this version")
 
 
 def _headline(run: Run) -> Iterable[str]:
@@ -76,6 +83,8 @@ def _headline(run: Run) -> Iterable[str]:
         ids = sorted({build.partition("=")[2][:_SHORT_ID] for build in builds})
         yield "native " + " ".join(ids[:_SHOWN_IDS]) + (" ..." if len(ids) > _SHOWN_IDS else "")
     yield "stderr: " + ", ".join(_values(processes, "scenetest.stderr"))
+    if (at_once := runs.processes_at_once(run)) > 1:
+        yield f"{at_once} processes dispatched at once"
 
 
 def _print_process(console: Console, process: Process, native: NativeView, *, with_pid: bool, with_tree: bool) -> None:
