@@ -8,10 +8,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation.scenetest.record.recorder import Span
+    from contextlib import AbstractContextManager
 
 
-def with_span(begin: Callable[[], Span], function: Callable[..., Any]) -> Callable[..., Any]:
+def with_span(begin: Callable[[], AbstractContextManager[object]], function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function so that each call is a span: until it returns, is awaited or is exhausted.
 
     Args:

@@ -187,7 +187,8 @@ class case(Span):  # noqa: N801
         self.trace = parent.trace if parent else os.urandom(16).hex()
         recording.write_open(
             "case",
-            self,
+            self.id,
+            self.trace,
             parent.id if parent else None,
             suite=str(self.suite),
             name=str(self.name),
@@ -235,7 +236,7 @@ class phase(Span):  # noqa: N801
         self.trace, parent = (self.holder.trace, self.holder.id) if self.holder else recording.process_span()
         self.number = next(recording.ids)
         attributes = lines.attributes(self._given)
-        recording.write_open("phase", self, parent, name=str(self.name), attributes=attributes)
+        recording.write_open("phase", self.id, self.trace, parent, name=str(self.name), attributes=attributes)
         self._begin(recording)
 
 
@@ -279,7 +280,7 @@ class dispatch(Span):  # noqa: N801
 
             parent = recording.process_span()[1] if holder is None else holder.id
             attributes = lines.attributes(self._given)
-            recording.write_open("dispatch", self, parent, round=number, attributes=attributes)
+            recording.write_open("dispatch", self.id, self.trace, parent, round=number, attributes=attributes)
         else:
             recording.write(_OPEN % (holder.head(), self.number, monotonic_ns(), number))
         self._begin(recording)

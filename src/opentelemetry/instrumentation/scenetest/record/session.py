@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from opentelemetry.instrumentation.scenetest.conditions import Value
-    from opentelemetry.instrumentation.scenetest.record.recorder import Span
 
 _SPAN_IDS = 1 << 63
 
@@ -116,9 +115,9 @@ class Session:
 
             self.write(lines.line(kind, **fields))
 
-    def write_open(self, kind: str, span: Span, parent: str | None, **fields: object) -> None:
+    def write_open(self, kind: str, span: str, trace: str, parent: str | None, **fields: object) -> None:
         """Append the line that says that a span begins."""
-        self.write_line("open", span=kind, id=span.id, trace=span.trace, parent=parent, at=monotonic_ns(), **fields)
+        self.write_line("open", span=kind, id=span, trace=trace, parent=parent, at=monotonic_ns(), **fields)
 
     def rounds_of(self, callable_name: str) -> Rounds:
         """Return the numbering of the dispatches of a callable outside any case."""
@@ -134,9 +133,7 @@ class Session:
                 trace = outer.trace if outer else os.urandom(16).hex()
                 span, parent = f"{next(self.ids):016x}", outer.id if outer else None
                 name = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
-                self.write_line(
-                    "open", span="process", id=span, trace=trace, parent=parent, at=monotonic_ns(), name=name
-                )
+                self.write_open("process", span, trace, parent, name=name)
                 self._process_span = trace, span
             return self._process_span
 
