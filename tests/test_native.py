@@ -24,10 +24,16 @@ def process(
     *dispatches: tuple[str, int, int],
     parent: int | None = None,
     cases: tuple[tuple[str, int, int], ...] = (),
+    wall_offset_ns: int | None = None,
     children: frozenset[int] = frozenset(),
 ) -> ProcessWindows[str]:
     return ProcessWindows(
-        pid, parent, [Window(*each) for each in dispatches], [Window(*each) for each in cases], children
+        pid,
+        parent,
+        [Window(*each) for each in dispatches],
+        [Window(*each) for each in cases],
+        wall_offset_ns,
+        children,
     )
 
 
@@ -86,6 +92,14 @@ def test_a_child_that_the_journal_knows_needs_no_guess() -> None:
 def test_below_an_outer_level_the_dispatch_of_the_inner_one_is_meant() -> None:
     outer, inner = process(1, ("level 4", 0, 40)), process(2, ("level 3", 5, 30), parent=1)
     assert owners(placed(strace("chip.run", 10, 5, pid=7), outer, inner)) == ["level 3"]
+
+
+def test_a_log_of_another_boot_is_not_placed_by_its_times() -> None:
+    text = "[CLOCK_ANCHOR] v=1 pid=7 mono_ns=5 wall_ns=3600000000005\n" + strace("chip.run", 10, 5, pid=7)
+    of_this_boot = process(1, ("a", 0, 20), wall_offset_ns=3600 * 10**9)
+    of_another = process(1, ("a", 0, 20), wall_offset_ns=7200 * 10**9)
+    assert owners(placed(text, of_this_boot)) == ["a"]
+    assert owners(placed(text, of_another)) == [None]
 
 
 def test_a_record_that_stands_in_two_logs_is_counted_once() -> None:

@@ -180,7 +180,7 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
             directory = os.path.join(os.path.abspath(store), f"{name}-{number}")
     known = {"schema": SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
     text = json.dumps({**known, "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
-    with open(os.path.join(directory, RUN_FILE), "x", opener=_private, encoding="ascii") as file:
+    with open(os.path.join(directory, RUN_FILE), "x", opener=private, encoding="ascii") as file:
         file.write(text)
     return directory
 
@@ -206,5 +206,6 @@ def _script(command: Sequence[str]) -> str:
     return os.path.basename(command[0]) if command and command[0] else "python"
 
 
-def _private(path: str, flags: int) -> int:
+def private(path: str, flags: int) -> int:
+    """Open a file that nobody else may read: an `opener` of `open()`."""
     return os.open(path, flags, FILE_MODE)

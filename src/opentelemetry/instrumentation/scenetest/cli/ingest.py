@@ -65,9 +65,5 @@ def _make(run: str, store: str | None, files: Sequence[Path]) -> Path:
 def _write_journals(directory: Path, files: Sequence[Path]) -> None:
     for path in files:
         for name, text in alone.journals(path):
-            with open(directory / name, "w", encoding="ascii", opener=_private) as file:
+            with open(directory / name, "w", encoding="ascii", opener=journal.private) as file:
                 file.write(text)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, journal.FILE_MODE)

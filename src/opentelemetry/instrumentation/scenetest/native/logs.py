@@ -87,6 +87,7 @@ def _windows(process: replay.Process, spans: Sequence[Span]) -> ProcessWindows[O
         process.facts.get("parent_pid"),
         [_window(process, span) for span in spans if span.kind == "dispatch"],
         [_window(process, span) for span in spans if span.kind == "case"],
+        process.unix_ns(0),
     )
 
 

@@ -26,6 +26,7 @@ from opentelemetry.instrumentation.scenetest.native.strace import (
 T = TypeVar("T")
 
 _AT_ONCE = 64  # windows, or spans of one depth, that are looked at as open at the same time
+_CLOCK_STEP_NS = 60 * 10**9  # by which a wall clock may have been set while a run lasted
 _LARGEST_INTEGER = 2**63 - 1  # of an attribute
 
 
@@ -44,12 +45,16 @@ class Window(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class ProcessWindows(Generic[T]):
-    """The dispatches and cases of one process. `children`: pids of forked workers, where the journal knows them."""
+    """The dispatches and cases of one process.
+
+    `wall_offset_ns`: its wall clock minus its monotonic one. `children`: pids of forked workers, where they are known.
+    """
 
     pid: int
     parent_pid: int | None
     dispatches: Sequence[Window[T]]
     cases: Sequence[Window[T]] = ()
+    wall_offset_ns: int | None = None
     children: frozenset[int] = frozenset()
 
 
@@ -139,7 +144,7 @@ def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> 
 
     on_host: list[Placed[T]] = []
     for pid, spans in hosts.items():
-        timelines = places.of(pid, spans)
+        timelines = places.of(pid, spans, gathered.anchors.get(pid))
         passes: dict[tuple[int, str], list[Span]] = defaultdict(list)
         for span in spans:
             passes[span.inv, span.name.partition(".")[0]].append(span)
@@ -149,7 +154,7 @@ def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> 
     for host in on_host:
         by_pass[host.span.pid, host.span.inv].append(host)
     on_device = [placed for key, spans in devices.items() for placed in _device_tree(spans, by_pass[key])]
-    placed = [*on_host, *on_device, *_bind_phases(gathered.phases, on_host, places)]
+    placed = [*on_host, *on_device, *_bind_phases(gathered.phases, on_host)]
     counts = Counts(
         seen=len(placed) + gathered.torn + gathered.other_version,
         torn=gathered.torn,
@@ -238,6 +243,7 @@ class _Places(Generic[T]):
 
     def __init__(self, processes: Sequence[ProcessWindows[T]]) -> None:
         self._parents = {process.pid: process.parent_pid for process in processes}
+        self._wall_offsets = {process.pid: process.wall_offset_ns for process in processes}
         self._parent_of_child = {child: process.pid for process in processes for child in process.children}
         of_pid: dict[int, list[ProcessWindows[T]]] = defaultdict(list)
         for process in processes:
@@ -251,22 +257,22 @@ class _Places(Generic[T]):
         }
         self._nowhere: _Timelines[T] = _Timelines(_Timeline(()), _Timeline(()))
 
-    def of(self, pid: int, spans: Sequence[Span]) -> _Timelines[T]:
+    def of(self, pid: int, spans: Sequence[Span], anchor: ClockAnchor | None) -> _Timelines[T]:
         """The windows of a process that wrote these host spans: its own, else those of the process that forked it."""
-        if pid in self._timelines:
-            return self._timelines[pid]
-        parent = self._parent_of_child.get(pid) or self._likely_parent(spans)
-        return self._nowhere if parent is None else self._timelines[parent]
+        candidates = {pid: both for pid, both in self._timelines.items() if self._same_boot(pid, anchor)}
+        owner = pid if pid in candidates else self._parent_of_child.get(pid) or self._likely_parent(spans, candidates)
+        return self._nowhere if owner is None else candidates.get(owner, self._nowhere)
 
-    def only(self, start_ns: int, end_ns: int) -> Window[T] | None:
-        """The window that contains an interval of an unknown process, if one process alone has such a window."""
-        found = [timelines.find(start_ns, end_ns) for timelines in self._timelines.values()]
-        windows = [window for window in found if window]
-        return windows[0] if len(windows) == 1 else None
+    def _same_boot(self, pid: int, anchor: ClockAnchor | None) -> bool:
+        """Monotonic times of two boots, or hosts, compare as numbers and mean nothing."""
+        offset = self._wall_offsets[pid]
+        if anchor is None or offset is None:
+            return True
+        return abs(anchor.wall_ns - anchor.mono_ns - offset) < _CLOCK_STEP_NS
 
-    def _likely_parent(self, spans: Sequence[Span]) -> int | None:
+    def _likely_parent(self, spans: Sequence[Span], candidates: Mapping[int, _Timelines[T]]) -> int | None:
         for kind in (attrgetter("dispatches"), attrgetter("cases")):
-            timelines: dict[int, _Timeline[T]] = {pid: kind(both) for pid, both in self._timelines.items()}
+            timelines: dict[int, _Timeline[T]] = {pid: kind(both) for pid, both in candidates.items()}
             contained = {
                 pid: sum(1 for span in spans if timeline.innermost(span.start_ns, _end(span)))
                 for pid, timeline in timelines.items()
@@ -327,7 +333,7 @@ def _prefixes(name: str) -> Iterator[str]:
         yield name
 
 
-def _bind_phases(phases: Iterable[BindPhase], hosts: Iterable[Placed[T]], places: _Places[T]) -> Iterator[Placed[T]]:
+def _bind_phases(phases: Iterable[BindPhase], hosts: Iterable[Placed[T]]) -> Iterator[Placed[T]]:
     """The `bind phase=` lines, each below the bind that contains it; they name neither process nor pass."""
     binds = _Timeline(Window(bind, bind.span.start_ns, _end(bind.span)) for bind in hosts if bind.span.name == BIND)
     for phase in phases:
@@ -345,6 +351,6 @@ def _bind_phases(phases: Iterable[BindPhase], hosts: Iterable[Placed[T]], places
             yield Placed(span, start_ns, found[0], found[0].window)
         else:
             windows = {id(bind.window): bind.window for bind in found}
-            window = windows.popitem()[1] if len(windows) == 1 else places.only(start_ns, end_ns)
+            window = windows.popitem()[1] if len(windows) == 1 else None
             span = Span(0, 0, 0, "0", 2, phase.name, start_ns, phase.duration_ns, phase.attributes)
             yield Placed(span, start_ns, None, window, rank_known=not found)
