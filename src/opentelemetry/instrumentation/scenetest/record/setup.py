@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.record import autoload, faults, session
@@ -71,6 +70,8 @@ def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
 
 
 def _clear_up(run: str) -> None:
+    from contextlib import suppress
+
     # Somebody may have moved or removed it.
     with suppress(OSError):
         journal.remove_if_empty(run)
