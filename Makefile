@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 
 export UV_CACHE_DIR := $(CACHE)/uv
 
-.PHONY: help demo test lint types unit docs constraints clean
+.PHONY: help demo test lint types unit reference docs constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -35,6 +35,9 @@ types: $(READY) ## pyright, strict.
 
 unit: $(READY) ## The tests, on real parts.
 	$(BIN)/pytest
+
+reference: $(READY) ## The tables of the reference pages, written anew from the code.
+	$(BIN)/python tools/render_docs.py
 
 docs: $(READY) ## The documentation as a site, in site/.
 	$(BIN)/mkdocs build --strict

@@ -1,0 +1,91 @@
+"""What the reference pages say about names that the package's own tables do not describe.
+
+Each entry is one row: the name, where it stands, what it means. A test holds them against the source.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+Row = tuple[str, ...]
+
+CASE_AND_DISPATCH: Final[tuple[Row, ...]] = (
+    ("test.suite.name", "case, phase, dispatch", "suite of the case"),
+    ("test.case.name", "case, phase, dispatch", "name of the case"),
+    ("test.case.result.status", "case", "outcome of the case, see below"),
+    ("scenetest.outcome", "case, dispatch", "outcome, see below"),
+    ("scenetest.ruler", "case, dispatch, native", "hash over all ruler conditions; `unknown` if one of them is"),
+    ("scenetest.round", "dispatch, native", "number of the dispatch, from 0 within its case"),
+    ("scenetest.end", "any", "`not_seen`: the span never ended, or nobody saw it; its end is set to its start"),
+    ("error.type", "any", "qualified name of the exception that left the span"),
+    ("scenetest.async", "dispatch", "true: only a `wait` could have seen its end, so its duration is in no figure"),
+    ("scenetest.run_id", "dispatch", "the harness's own number of the run, where its handle has one"),
+    ("scenetest.callable", "dispatch", "outside any case: what was dispatched"),
+    ("scenetest.derived", "dispatch", "the native span that it was concluded from, in a run made of a log alone"),
+)
+
+NATIVE: Final[tuple[Row, ...]] = (
+    ("simpler.inv", "number of the native run within its process"),
+    ("simpler.hid", "the marker's `hid`"),
+    ("simpler.depth", "the marker's `depth`"),
+    ("simpler.<key>", "any further `key=value` of the marker, by its own name"),
+    ("simpler.ts", "device spans: the marker's own offset, on the device's clock"),
+    ("scenetest.clock", "`device`: the start is reconstructed from an offset on the device's clock"),
+    ("scenetest.rank", "`unknown`: a bind phase that lies in the binds of several ranks"),
+    ("thread.id", "thread that wrote the marker"),
+)
+
+RESOURCE: Final[tuple[Row, ...]] = (
+    ("service.name", "`OTEL_SERVICE_NAME` as the process had it, else `scenetest`"),
+    ("service.instance.id", "host, pid and start time of the process"),
+    ("scenetest.run.id", "id of the run: the same for all its processes"),
+    ("scenetest.run.name", "name of the run"),
+    ("process.pid", "process id; for native spans of a forked worker, that of the worker"),
+    ("process.parent_pid", "id of its parent"),
+    ("process.executable.path", "`sys.executable`"),
+    ("process.command_line", "its command; values of options that are named like secrets are `****`"),
+    ("process.runtime.name", "`cpython`"),
+    ("process.runtime.version", "version of Python"),
+    ("process.exit.code", "exit code of the command (span of the run only)"),
+    ("telemetry.sdk.language", "`python`"),
+    ("telemetry.sdk.name", "`opentelemetry`"),
+    ("telemetry.sdk.version", "version of the SDK that built the spans"),
+    ("telemetry.distro.name", "`opentelemetry-instrumentation-scenetest`"),
+    ("telemetry.distro.version", "version of this package"),
+)
+
+ENVIRONMENT: Final[tuple[Row, ...]] = (
+    (
+        "SCENETEST_OTEL_DIR",
+        "The store: the directory in which run directories are made and looked for.",
+    ),
+    (
+        "SCENETEST_OTEL_RUN",
+        "The run directory. Whoever makes the run sets it for the processes below, and each of them joins the run.",
+    ),
+    (
+        "XDG_STATE_HOME",
+        "`$XDG_STATE_HOME/scenetest-otel` is the last store. Default: `~/.local/state`.",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "Where it is set, `instrument()` makes a run even if no directory is named.",
+    ),
+    ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "As `OTEL_EXPORTER_OTLP_ENDPOINT`."),
+    ("OTEL_SERVICE_NAME", "`service.name` of the process's spans. Read when the process begins to record."),
+    (
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "Further resource attributes, `key=value` with commas between. A condition of the same name wins.",
+    ),
+    ("OTEL_SDK_DISABLED", "`true`: nothing is observed, recorded or logged."),
+    (
+        "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS",
+        "A comma-separated list; with `scenetest` in it nothing is observed, recorded or logged.",
+    ),
+    ("TRACEPARENT", "Parent of the process's cases where no span is current. W3C Trace Context."),
+    ("ASCEND_HOME_PATH", "Where CANN is; its version is read from there."),
+    (
+        "TORCH_DEVICE_BACKEND_AUTOLOAD",
+        "Read by torch, and observed here. Never set by this package.",
+    ),
+)

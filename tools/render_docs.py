@@ -1,0 +1,126 @@
+"""Writes the tables of the reference pages from the tables of the code.
+
+Prose is written by hand. What stands between `<!-- table NAME -->` and `<!-- end -->` in a page is rendered, so that it
+says what the code does. With --check nothing is written, and a page that is out of date is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from docs_tables import CASE_AND_DISPATCH, ENVIRONMENT, NATIVE, RESOURCE, Row
+
+from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
+from opentelemetry.instrumentation.scenetest.conditions import (
+    CONDITIONS,
+    READ_BY_NOTHING,
+    VARIABLES,
+    Condition,
+    raw_attribute,
+)
+
+PAGES = Path(__file__).resolve().parent.parent / "docs"
+_MARKED = re.compile(r"(<!-- table (?P<name>[\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+_CODE_OR_SPECIAL = re.compile(r"(`[^`]*`)|([*_|<])")
+
+
+def table(head: Sequence[str], rows: Iterable[Row]) -> str:
+    """Return a Markdown table; what is special outside of code spans is escaped."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(_escaped, line))} |\n" for line in lines)
+
+
+def _escaped(cell: str) -> str:
+    return _CODE_OR_SPECIAL.sub(lambda found: found[1] or f"\\{found[2]}", cell)
+
+
+def code(name: str) -> str:
+    """Return a name as Markdown prints names."""
+    return f"`{name}`"
+
+
+def _group(condition: Condition) -> str:
+    if condition.scope == "case":
+        return "case"
+    if condition.attribute.startswith(("scenetest.env.", "process.environment_variable.")):
+        return "variables"
+    return "torch" if condition.attribute.startswith("torch") else "process"
+
+
+def _conditions(group: str) -> str:
+    rows = [
+        (code(one.attribute), one.type.__name__, one.use, one.meaning, one.observed)
+        for one in CONDITIONS.values()
+        if _group(one) == group
+    ]
+    return table(("attribute", "type", "use", "value", "observed"), rows)
+
+
+def _variables() -> str:
+    rows = [(code(one.name), one.rule, code(one.attribute), code(raw_attribute(one.name))) for one in VARIABLES]
+    return table(("variable", "effective value", "ruler condition", "shown as it is set"), rows)
+
+
+def _read_by_nothing() -> str:
+    return table(
+        ("variable", "shown as it is set"), [(code(name), code(raw_attribute(name))) for name in READ_BY_NOTHING]
+    )
+
+
+def _figures() -> str:
+    rows = [(name, " + ".join(map(code, spans))) for name, spans in COLUMNS.items()]
+    return table(("figure", "spans of one pass"), rows)
+
+
+def _named(head: Sequence[str], rows: Sequence[Row]) -> Callable[[], str]:
+    return lambda: table(head, [(code(row[0]), *row[1:]) for row in rows])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    **{
+        f"conditions {group}": lambda group=group: _conditions(group)
+        for group in ("torch", "process", "variables", "case")
+    },
+    "harness variables": _variables,
+    "read by nothing": _read_by_nothing,
+    "figures": _figures,
+    "span attributes": _named(("attribute", "on", "value"), CASE_AND_DISPATCH),
+    "native attributes": _named(("attribute", "value"), NATIVE),
+    "resource attributes": _named(("attribute", "value"), RESOURCE),
+    "environment": _named(("variable", "meaning"), ENVIRONMENT),
+}
+
+
+def rendered(page: str) -> str:
+    """Return a page with its tables written anew.
+
+    Raises:
+        KeyError: it asks for a table that there is not.
+    """
+    return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[3]}", page)
+
+
+def main() -> None:
+    """Write the pages, or check them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
+    check = parser.parse_args().check
+    stale: list[str] = []
+    for path in sorted(PAGES.rglob("*.md")):
+        page = path.read_text("utf-8")
+        if page != (new := rendered(page)):
+            stale.append(str(path.relative_to(PAGES.parent)))
+            if not check:
+                path.write_text(new, "utf-8")
+    if check and stale:
+        sys.exit(f"{', '.join(stale)}: out of date; write the tables anew with: make reference")
+
+
+if __name__ == "__main__":
+    main()
