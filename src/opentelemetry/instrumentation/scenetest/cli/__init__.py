@@ -1,0 +1,80 @@
+"""`scenetest-otel`: a file a command, each imported when it is asked for.
+
+A command raises what it can't do as `BadInputError` or `Failure`. Only here that becomes a sentence and an exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, Exit, Failure, die_by, discard_output, flush, say
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.version import __version__
+
+COMMANDS = ("run", "show", "ingest", "export")
+"""The commands, in the order in which a user meets them. Each is the function of its name in the module of its name."""
+
+
+class Commands(click.Group):
+    """The commands of `COMMANDS`, and the one place where faults end."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command; None for an unknown name."""
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+
+    def main(  # pyright: ignore[reportIncompatibleMethodOverride]: click's has overloads
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any
+    ) -> NoReturn:
+        """Run a command and exit: with the code that it returns, or with a sentence instead of a traceback."""
+        _open_standard_streams()
+        try:
+            result: object = super().main(args, PROGRAM, standalone_mode=False)
+            flush()
+        except click.Abort:
+            die_by(signal.SIGINT)
+        except click.ClickException as error:
+            context = getattr(error, "ctx", None)
+            say(error.format_message(), context.command_path if context else PROGRAM)
+            sys.exit(Exit.BAD_INPUT)
+        except BadInputError as error:
+            say(str(error))
+            sys.exit(Exit.BAD_INPUT)
+        except Failure as error:
+            say(str(error))
+            sys.exit(error.code)
+        except BrokenPipeError:
+            discard_output()
+            sys.exit(Exit.FAULT)
+        except Exception as error:
+            say(f"a fault of its own: {type(error).__name__}: {error}")
+            sys.exit(Exit.FAULT)
+        sys.exit(result if isinstance(result, int) else Exit.DONE)
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Record SceneTest runs with the conditions under which they were measured, and read them again."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _open_standard_streams() -> None:
+    """Make sure that no file opened later gets the number of a standard stream that the caller has closed."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)

@@ -1,0 +1,78 @@
+"""How `scenetest-otel` ends: its exit codes, its last sentence, and a death by signal."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from enum import IntEnum
+from typing import NoReturn
+
+import click
+
+PROGRAM = "scenetest-otel"
+
+
+class Exit(IntEnum):
+    """The exit codes of `scenetest-otel`. The last three are those of `env` and belong to `run` alone."""
+
+    DONE = 0
+    FAULT = 1
+    BAD_INPUT = 2
+    NOT_DELIVERED = 3
+    NOT_THE_SAME_RULER = 4
+    SLOWER = 5
+    PROBLEM_FOUND = 6
+    NO_VERDICT = 7
+    RUN_FAULT = 125
+    NOT_EXECUTABLE = 126
+    NOT_FOUND = 127
+
+
+class Failure(Exception):  # noqa: N818
+    """A command could not do what it was asked for.
+
+    Args:
+        message: one sentence for the user.
+        code: with what `scenetest-otel` then exits.
+    """
+
+    def __init__(self, message: str, code: Exit) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def say(message: str, who: str = PROGRAM) -> None:
+    """Print one sentence on standard error, if anybody reads there."""
+    try:
+        click.echo(f"{who}: {message}", err=True)
+    except BrokenPipeError:
+        discard_output()
+
+
+def flush() -> None:
+    """Write what is left to write on standard output, if there is one."""
+    if sys.__stdout__ is not None:
+        sys.__stdout__.flush()
+
+
+def discard_output() -> None:
+    """Let the interpreter's last flush succeed when the reader of our output has left."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+
+
+def die_by(number: int) -> NoReturn:
+    """End this process by a signal, so that whoever waits for it sees what the command died of, without a core dump."""
+    flush()
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    # 1 and not 0: a kernel that pipes its core dumps to a program heeds no limit but this one (core(5)).
+    resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    # Process 1 of a container does not die by its own signals.
+    os._exit(128 + number)

@@ -1,0 +1,119 @@
+"""`scenetest-otel run`: one command and every Python process below it, recorded as one run."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+from time import time_ns
+from typing import TYPE_CHECKING
+
+import click
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.analyse.stores import LOCAL_STORE
+from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure, die_by, discard_output, say
+from opentelemetry.instrumentation.scenetest.cli.follow import Files
+from opentelemetry.instrumentation.scenetest.cli.owner import Owner
+from opentelemetry.instrumentation.scenetest.cli.supervise import supervise
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.cli.terminal import Terminal
+
+_NOTHING_RECORDED = (
+    "nothing was instrumented: no Python process of the command recorded a case or a dispatch. Either none had any, "
+    "or its Python lacks this package or was started with -S, or the environment switched the instrumentation off"
+)
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--dir", "store", metavar="DIR", help=f"The store: default ${journal.STORE_VARIABLE}, {LOCAL_STORE}.")
+@click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
+@click.option("--tty", is_flag=True, help="Give the command a terminal.")
+@click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
+def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]) -> int:
+    """Run a command and record every Python process below it as one run.
+
+    Its output goes to files in the run directory and is shown from there. The exit code is that of the command.
+    """
+    if not any(command[:1]):
+        raise BadInputError("there is no command: give one after --, as in scenetest-otel run -- python test_x.py")
+    directory = _make_run(store or os.environ.get(journal.STORE_VARIABLE) or LOCAL_STORE, name, tty, command)
+    try:
+        ended = _record(directory, tty, command)
+    except Failure:
+        shutil.rmtree(directory)
+        raise
+    except Exception as error:
+        raise Failure(f"a fault of its own: {type(error).__name__}: {error}", Exit.RUN_FAULT) from error
+    _summarise(directory)
+    if ended < 0:
+        die_by(-ended)
+    return ended
+
+
+def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -> str:
+    if name is not None and (os.sep in name or name in ("", ".", "..")):
+        raise BadInputError(f"--name {name!r} can't name a run: it becomes a directory, so leave out {os.sep!r}")
+    try:
+        _make_store(store)
+        return journal.make_run(store, by="run", command=command, name=name, tty=tty)
+    except OSError as error:
+        way_out = f"name a directory that can be written, by --dir or {journal.STORE_VARIABLE}"
+        raise BadInputError(f"no run can be made in {store!r} ({error.strerror}): {way_out}") from error
+
+
+def _make_store(store: str) -> None:
+    """Make the store, ignored by git: tools of the harness treat a checkout with untracked folders differently."""
+    try:
+        os.makedirs(store, journal.DIRECTORY_MODE)
+    except FileExistsError:
+        if not os.path.isdir(store):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), store) from None
+    else:
+        Path(store, ".gitignore").write_text("*\n")
+
+
+def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
+    """Run the command and return its exit code, or the negative number of the signal that it died of."""
+    owner = Owner(directory)
+    screen = _screen(directory, tty)
+    ended = supervise(command, {**os.environ, journal.RUN_VARIABLE: directory}, screen)
+    code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
+    problems: list[str] = []
+    try:
+        owner.update(exit_code=code, signal=killed_by, ended_unix_ns=time_ns())
+    except OSError as error:
+        problems.append(f"the exit code {code} is not in {directory}/{journal.RUN_FILE}: {error.strerror}")
+    screen.drain()
+    for problem in (*problems, *screen.problems()):
+        say(problem)
+    owner.release()
+    return ended
+
+
+def _screen(directory: str, tty: bool) -> Files | Terminal:
+    if not tty:
+        return Files(directory)
+    from opentelemetry.instrumentation.scenetest.cli.terminal import Terminal
+
+    return Terminal(directory)
+
+
+def _summarise(directory: str) -> None:
+    """Print what was recorded. What goes wrong here leaves the command's own exit code as it is."""
+    if not glob(f"*{journal.SUFFIX}", root_dir=directory):
+        say(_NOTHING_RECORDED)
+        return
+    from opentelemetry.instrumentation.scenetest.cli.show import print_summary
+
+    try:
+        print_summary(Path(directory))
+    except BrokenPipeError:
+        discard_output()
+    except Exception as error:
+        say(f"no summary of {directory}: {error}")
