@@ -1,1 +1,39 @@
-"""pytest plugin: reaches the harness's scene_test module, which pytest's assertion rewriter loads past import hooks."""
+"""pytest plugin: hooks what pytest loads past our import hook, and makes a case of an item that dispatches by itself.
+
+It does nothing in a process that is not instrumented. Children and xdist workers join the run by their environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from opentelemetry.instrumentation.scenetest.record import session
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
+    """Hold the item's case, which opens at its first dispatch outside a SceneTestCase."""
+    if not session.instrumented:
+        yield
+        return
+    from opentelemetry.instrumentation.scenetest.record import simpler
+    from opentelemetry.instrumentation.scenetest.record.simpler import workers
+
+    simpler.hook_loaded()
+    workers.item = workers.Item(item.nodeid)
+    yield
+    workers.item.end()
+    workers.item = None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(call: Any) -> None:
+    """Note what the item failed with."""
+    if session.instrumented and call.excinfo is not None:
+        from opentelemetry.instrumentation.scenetest.record.simpler import workers
+
+        if workers.item is not None and workers.item.error is None:
+            workers.item.error = call.excinfo.type

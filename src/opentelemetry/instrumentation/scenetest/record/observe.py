@@ -41,7 +41,7 @@ def conditions() -> dict[str, Value]:
 
 def note_worker_init() -> None:
     """Note what the harness takes a snapshot of in `Worker.init`, at its entry; else this is done at the first case."""
-    _noted["scenetest.device_files"] = _device_files()
+    _noted.setdefault("scenetest.device_files", _device_files())  # a later Worker finds those of the first one open
     if "simpler.worker" in sys.modules:
         _noted["scenetest.log_level"] = _log_level()
         _noted.update(_variables())

@@ -6,7 +6,7 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import autoload, faults, session
+from opentelemetry.instrumentation.scenetest.record import autoload, faults, session, simpler
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _NAME = "scenetest"
@@ -24,6 +24,7 @@ def instrument(journal_dir: str | os.PathLike[str] | None = None) -> None:
     if session.instrumented or _is_disabled():
         return
     try:
+        simpler.install()
         autoload.install()
         session.directory = os.environ.get(journal.RUN_VARIABLE) or _make_run(journal_dir)
         session.instrumented = True
@@ -37,6 +38,7 @@ def uninstrument() -> None:
     if not session.instrumented:
         return
     autoload.uninstall()
+    simpler.uninstall()
     session.discard()
     session.instrumented, session.directory = False, None
     if _made_run is not None:

@@ -1,0 +1,84 @@
+"""What the harness's objects tell about a case: attributes of the `scenetest.*` conditions of scope case.
+
+Names are those of `conditions.CONDITIONS` without their prefix; what an object does not tell is left out.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_FORKED = {"workers.chip": "_chip_pids", "workers.sub": "_sub_pids", "workers.next_level": "_next_level_pids"}
+_RINGS = {"ring.task_window": "ring_task_window", "ring.heap": "ring_heap", "ring.dep_pool": "ring_dep_pool"}
+_DIAGNOSTIC = "enable_"
+
+
+def of_worker(worker: Any) -> dict[str, object]:
+    """Return what a Worker tells: where it runs, and how many processes poll beside it."""
+    config: Mapping[str, Any] = getattr(worker, "_config", {})
+    found: dict[str, object] = {
+        "level": getattr(worker, "level", None),
+        "platform": config.get("platform"),
+        "runtime": config.get("runtime"),
+        "sdma": bool(config.get("enable_sdma", False)),
+    }
+    devices = config.get("device_ids", [config["device_id"]] if "device_id" in config else [])
+    if devices:
+        found["devices"] = len(devices)
+        found["device.id"] = ",".join(map(str, devices))
+    for name, attribute in _FORKED.items():
+        pids = getattr(worker, attribute, None)
+        if pids is not None:
+            found[name] = len(pids)
+    if hasattr(worker, "_prewarm_config"):
+        found["prewarm"] = worker._prewarm_config is not None
+    return found
+
+
+def of_case(scene: Any, arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return what the call of `_run_and_validate` tells: how the case runs, as effective.
+
+    Args:
+        scene: the SceneTestCase.
+        arguments: the arguments of the call, defaults included.
+    """
+    case: Mapping[str, Any] = arguments["case"]
+    config: Mapping[str, Any] = case.get("config") or {}
+    rings: Mapping[str, Any] = config.get("runtime_env") or {}
+    rounds = arguments.get("rounds", 1)
+    skips = arguments.get("skip_golden") or case.get("skip_golden", getattr(scene, "SKIP_GOLDEN", False))
+    found: dict[str, object] = {
+        **of_worker(arguments.get("worker")),
+        "level": _number(getattr(scene, "_st_level", None)),
+        "runtime": getattr(scene, "_st_runtime", None),
+        "rounds": rounds,
+        "aicpu_threads": config.get("aicpu_thread_num", 0),
+        "golden_skipped": bool(skips),
+        "diagnostics": _diagnostics(rounds, arguments),
+        **{name: str(rings.get(key, 0)) for name, key in _RINGS.items()},
+    }
+    compiler: Any = getattr(sys.modules.get("simpler_setup.kernel_compiler"), "KernelCompiler", None)
+    if hasattr(compiler, "_sanitizers"):
+        found["sanitizer"] = str(compiler._sanitizers) or "none"
+    return found
+
+
+def of_callable(target: Any) -> str:
+    """Return by what dispatches outside any case are told apart: a function's name, a registered callable's hash."""
+    name = getattr(target, "__qualname__", None) or getattr(target, "hashid", None)
+    return str(name or type(target).__qualname__)
+
+
+def _diagnostics(rounds: int, arguments: Mapping[str, Any]) -> str:
+    # scene_test._effective_diagnostic_options: all off when a case runs more than once
+    given = {name.removeprefix(_DIAGNOSTIC): value for name, value in arguments.items() if name.startswith(_DIAGNOSTIC)}
+    return ",".join(f"{name}={int(value)}" for name, value in given.items() if value and rounds <= 1) or "off"
+
+
+def _number(level: object) -> int | None:
+    """A plain number, where the harness has an enumeration."""
+    return int(level) if isinstance(level, int) else None

@@ -1,0 +1,39 @@
+"""Hook on `simpler_setup.parallel_scheduler`: a job with an environment of its own is told which run it belongs to."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import wraps
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.record import faults, session
+from opentelemetry.instrumentation.scenetest.record.simpler.patches import Hook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from opentelemetry.instrumentation.scenetest.record.simpler.patches import Function
+
+
+def _run_jobs(original: Function) -> Function:
+    @wraps(original)
+    def run_jobs(jobs: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            jobs = [_joined(job) for job in jobs]
+        except Exception as error:
+            faults.swallow("have the runner's children join the run", error)
+        return original(jobs, *args, **keywords)
+
+    return run_jobs
+
+
+def _joined(job: Any) -> Any:
+    if job.env is None or session.directory is None:  # None is inherited, and so is the variable
+        return job
+    joined = copy(job)
+    joined.env = {**job.env, journal.RUN_VARIABLE: session.directory}
+    return joined
+
+
+HOOKS = (Hook("run_jobs", _run_jobs, "what a job with an environment of its own does"),)

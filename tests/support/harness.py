@@ -1,0 +1,36 @@
+"""Runs scenes of the small harness in `tests/harness`, within a run of ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.analyse import runs
+from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from support.scripts import clean_environment
+
+HARNESS = Path(__file__).parents[1] / "harness"
+
+
+def run_harness(store: Path, *command: str, expect: int = 0, **env: str) -> tuple[Run, str]:
+    """Run Python with a command line in the harness's checkout; return what was recorded, and all that was printed."""
+    directory = journal.make_run(str(store), by="run", command=command)
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=HARNESS,
+        env=clean_environment(PYTHONPATH=str(HARNESS), SCENETEST_OTEL_RUN=directory, **env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == expect, done.stdout
+    return runs.load(Path(directory)), done.stdout
+
+
+def cases(run: Run) -> dict[str, tuple[Process, Case]]:
+    """Return every case by `suite::name`, with its process."""
+    return {f"{one.span.suite}::{one.span.name}": (process, one) for process in run.processes for one in process.cases}
