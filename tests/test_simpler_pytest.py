@@ -1,0 +1,113 @@
+"""The harness under pytest: inline, one child per class, xdist workers; items that dispatch by themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.harness import cases, run_harness
+from support.scripts import only_process
+
+from opentelemetry.instrumentation.scenetest.analyse.runs import Run
+
+ITEMS = """
+import pytest
+from simpler.task_interface import ChipCallable
+from simpler.worker import Worker
+
+
+@pytest.fixture(scope="module")
+def worker():
+    made = Worker(level=2, device_id=3, platform="a2a3sim", runtime="host_build_graph")
+    made.init()
+    yield made
+    made.close()
+
+
+def run(worker):
+    worker.run(worker.register(ChipCallable("nothing", lambda: None, [])))
+
+
+def test_passes(worker):
+    run(worker)
+    run(worker)
+
+
+def test_fails(worker):
+    run(worker)
+    pytest.fail("on purpose")
+
+
+def test_skips(worker):
+    run(worker)
+    pytest.skip("on purpose")
+
+
+def test_does_not_dispatch(worker):
+    assert worker.level == 2
+"""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Every kind of child that a pytest session of the harness starts."""
+    scenes = ("scenes/test_group.py", "scenes/test_own_dispatch.py", "scenes/test_vector.py")
+    options = ("--platform", "a2a3sim", "--device", "0-1", "--max-parallel", "2")
+    return run_harness(tmp_path_factory.mktemp("store"), "-m", "pytest", *scenes, *options)[0]
+
+
+def test_cases_of_every_child_are_in_the_run(session: Run) -> None:
+    assert sorted(cases(session)) == [
+        "TestGroup::default",
+        "TestNativeLifecycle::default",
+        "TestVector::default",
+        "scenes/test_own_dispatch.py::TestOwnRun::test_run",
+        "scenes/test_own_dispatch.py::test_plain_function",
+    ]
+    assert {one.span.outcome for _, one in cases(session).values()} == {"pass"}
+    assert {process.record.ended for process in session.processes} == {"clean"}
+
+
+def test_a_class_runs_in_a_child_and_level_2_in_xdist_workers(session: Run) -> None:
+    recorded = cases(session)
+    assert "--level" in recorded["TestGroup::default"][0].record.facts["command"]
+    workers = {recorded[name][0].record.pid for name in ("TestVector::default", "TestNativeLifecycle::default")}
+    assert recorded["TestGroup::default"][0].record.pid not in workers
+    commands = [recorded[name][0].record.facts["command"] for name in ("TestVector::default",)]
+    assert all("-c" in command for command in commands)
+
+
+def test_a_test_that_overrides_test_run_is_a_case_named_by_its_node_id(session: Run) -> None:
+    _, case = cases(session)["scenes/test_own_dispatch.py::TestOwnRun::test_run"]
+    assert [one.round for one in case.dispatches] == [0, 1]
+    assert case.span.attributes["scenetest.runtime"] == "tensormap_and_ringbuffer"
+
+
+def test_a_case_that_never_calls_run_is_recorded_without_dispatches(session: Run) -> None:
+    _, case = cases(session)["TestNativeLifecycle::default"]
+    assert case.dispatches == []
+
+
+def test_scene_test_is_hooked_although_pytest_loads_it_past_import_hooks(tmp_path: Path) -> None:
+    run, _ = run_harness(
+        tmp_path, "-m", "pytest", "scenes/test_mismatch.py", "--platform", "a2a3sim", "--rounds", "3", expect=1
+    )
+    (case,) = only_process(run).cases
+    assert (case.span.suite, case.span.name) == ("TestMismatch", "default")
+    assert (case.span.outcome, case.span.error_type) == ("fail", "AssertionError")
+    assert case.span.attributes["scenetest.rounds"] == 3
+
+
+def test_an_item_is_a_case_when_it_dispatches_by_itself_with_the_outcome_of_the_item(tmp_path: Path) -> None:
+    (tmp_path / "test_items.py").write_text(ITEMS)
+    options = (f"--rootdir={tmp_path}", "-c", "/dev/null", "-p", "no:cacheprovider")
+    run, _ = run_harness(tmp_path / "store", "-m", "pytest", *options, str(tmp_path / "test_items.py"), expect=1)
+    process = only_process(run)
+    assert process.dispatches == []
+    assert [(one.span.name, one.span.outcome, len(one.dispatches)) for one in process.cases] == [
+        ("test_passes", "pass", 2),
+        ("test_fails", "fail", 1),
+        ("test_skips", "skipped", 1),
+    ]
+    assert {one.span.suite for one in process.cases} == {"test_items.py"}
+    assert process.cases[0].span.attributes["scenetest.device.id"] == "3"
