@@ -41,7 +41,9 @@ def conditions() -> dict[str, Value]:
 
 def note_worker_init() -> None:
     """Note what the harness takes a snapshot of in `Worker.init`, at its entry; else this is done at the first case."""
-    _noted.setdefault("scenetest.device_files", _device_files())  # a later Worker finds those of the first one open
+    files = _noted.get("scenetest.device_files")  # a later Worker would find those that the first one opened
+    _noted.clear()
+    _noted["scenetest.device_files"] = _device_files() if files is None else files
     if "simpler.worker" in sys.modules:
         _noted["scenetest.log_level"] = _log_level()
         _noted.update(_variables())
