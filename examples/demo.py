@@ -17,7 +17,8 @@ def step(told: str, *command: str, env: dict[str, str] | None = None) -> None:
     """Print what is done and why, do it, and stop at a failure."""
     shown = " ".join(f"{key}={value}" for key, value in (env or {}).items() if key == VARIABLE)
     print(f"\n# {told}\n$ {shown}{' ' if shown else ''}scenetest-otel {' '.join(command)}", flush=True)
-    subprocess.run([str(COMMAND), *command], env={**os.environ, **(env or {})}, check=True)
+    environment = {**os.environ, **(env or {})}
+    subprocess.run([str(COMMAND), *command], env=environment, stderr=subprocess.STDOUT, check=True)
 
 
 def main() -> None:
