@@ -246,6 +246,13 @@ _HARNESS: Final = (
         "the nearest parent of simpler_setup's source with a .git",
     ),
     _process(
+        "scenetest.harness.dirty",
+        bool,
+        "context",
+        "a tracked file of that checkout differed from its commit",
+        "git status, asked by `scenetest-otel run` when the run had ended",
+    ),
+    _process(
         "vcs.ref.head.revision",
         str,
         "context",

@@ -15,6 +15,7 @@ import click
 
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.analyse.stores import LOCAL_STORE
+from opentelemetry.instrumentation.scenetest.cli import checkouts
 from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure, die_by, discard_output, say
 from opentelemetry.instrumentation.scenetest.cli.follow import Files
 from opentelemetry.instrumentation.scenetest.cli.owner import Owner
@@ -86,7 +87,8 @@ def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
     code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
     problems: list[str] = []
     try:
-        owner.update(exit_code=code, signal=killed_by, ended_unix_ns=time_ns())
+        ended_ns = time_ns()
+        owner.update(exit_code=code, signal=killed_by, ended_unix_ns=ended_ns, dirty=checkouts.dirty(Path(directory)))
     except OSError as error:
         problems.append(f"the exit code {code} is not in {directory}/{journal.RUN_FILE}: {error.strerror}")
     screen.drain()

@@ -76,8 +76,10 @@ def _headline(run: Run) -> Iterable[str]:
     cases = [case.span.attributes for process in run.processes for case in process.cases]
     yield from _values(cases, "scenetest.platform")
     processes = [process.record.conditions for process in run.processes]
+    dirty: dict[str, bool] = run.facts.get("dirty") or {}
+    changed = " with changes" if any(dirty.values()) else ""
     for revision in _values(processes, "vcs.ref.head.revision"):
-        yield f"simpler {revision[:_SHORT_ID]}"
+        yield f"simpler {revision[:_SHORT_ID]}{changed}"
     builds = {build for ids in _values(processes, "scenetest.native.build_ids") for build in ids.split(",")}
     if builds:
         ids = sorted({build.partition("=")[2][:_SHORT_ID] for build in builds})

@@ -39,6 +39,7 @@ def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str
         run: the run's facts, of `run.json`.
     """
     facts = process.facts
+    dirty: dict[str, bool] = run.get("dirty") or {}
     attributes: dict[str, Value | None] = {
         "service.name": DEFAULT_SERVICE_NAME,
         **_user_attributes(facts.get("resource_attributes")),
@@ -57,6 +58,7 @@ def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str
         "process.runtime.version": facts.get("python"),
         "scenetest.run.id": run.get("id"),
         "scenetest.run.name": run.get("name"),
+        "scenetest.harness.dirty": dirty.get(str(conditions.get("scenetest.harness.path"))),
         **conditions,
     }
     return SharedResource(clean(attributes))
