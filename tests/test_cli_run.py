@@ -15,6 +15,7 @@ from support.scripts import clean_environment
 from opentelemetry.instrumentation.scenetest import journal
 
 ALL_BYTES = bytes(range(256)) * 3 + b"\xff\xfe no newline at the end"
+NAMES = "it names a directory, so no '/', and not '', '.' or '..'"
 NAME_ANOTHER = "name a directory that can be written, by --dir or SCENETEST_OTEL_DIR"
 ONE_CASE = "with case('S', 'c'), dispatch(): pass"
 
@@ -114,7 +115,8 @@ def test_a_command_that_cannot_start_leaves_no_run(command: str, code: int, sent
     [
         ([], "there is no command: give one after --, as in scenetest-otel run -- python test_x.py"),
         ([""], "there is no command: give one after --, as in scenetest-otel run -- python test_x.py"),
-        (["--name", "a/b", "true"], "--name 'a/b' can't name a run: it becomes a directory, so leave out '/'"),
+        (["--name", "a/b", "true"], f"--name 'a/b' can't be used: {NAMES}"),
+        (["--name", "..", "true"], f"--name '..' can't be used: {NAMES}"),
         (
             ["--dir", "/dev/null", "true"],
             f"no run can be made in '/dev/null' (Not a directory): {NAME_ANOTHER}",

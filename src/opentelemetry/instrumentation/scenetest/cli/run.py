@@ -59,7 +59,9 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
 
 def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -> str:
     if name is not None and (os.sep in name or name in ("", ".", "..")):
-        raise BadInputError(f"--name {name!r} can't name a run: it becomes a directory, so leave out {os.sep!r}")
+        raise BadInputError(
+            f"--name {name!r} can't be used: it names a directory, so no {os.sep!r}, and not '', '.' or '..'"
+        )
     try:
         _make_store(store)
         return journal.make_run(store, by="run", command=command, name=name, tty=tty)
