@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.scripts import only_process, only_run, record, run_script
+from support.scripts import clean_environment, only_process, only_run, record, run_script
 
 FORBIDDEN = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.trace", "wrapt", "torch", "simpler", "click")
 
@@ -184,3 +186,18 @@ def test_processes_below_join_the_run_isolated_ones_too(tmp_path: Path) -> None:
     )
     names = [dispatch.attributes["scenetest.callable"] for one in run.processes for dispatch in one.dispatches]
     assert names == ["-E", "-I", "-B"]
+
+
+def test_pytest_runs_without_a_warning_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
+    run = tmp_path / "run"
+    run.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", str(tmp_path)],
+        env=clean_environment(SCENETEST_OTEL_RUN=str(run)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stdout

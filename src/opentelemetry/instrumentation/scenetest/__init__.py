@@ -21,6 +21,8 @@ dispatches of `simpler`'s SceneTest harness are recorded without any change to i
 
 The process that is measured only appends to a journal; `scenetest-otel show` reads it. Nothing in here raises: a fault
 of the instrumentation is logged once, and the program goes on.
+
+PYTEST_DONT_REWRITE: this is imported before pytest is, and pytest would warn that it comes too late.
 """
 
 from __future__ import annotations
