@@ -29,6 +29,16 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
     workers.item = None
 
 
+def pytest_runtest_logreport(report: Any) -> None:
+    """Keep the native timing markers that pytest has captured and shows for failing tests only."""
+    if session.instrumented and session.directory is not None:
+        from opentelemetry.instrumentation.scenetest.record import outputs
+
+        for title, text in report.sections:
+            if title == f"Captured stderr {report.when}":
+                outputs.save("pytest", text)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(call: Any) -> None:
     """Note what the item failed with."""

@@ -18,6 +18,7 @@ from opentelemetry.instrumentation.scenetest.analyse.stores import LOCAL_STORE
 from opentelemetry.instrumentation.scenetest.cli import checkouts
 from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure, die_by, discard_output, say
 from opentelemetry.instrumentation.scenetest.cli.follow import Files
+from opentelemetry.instrumentation.scenetest.cli.harvest import Harvest
 from opentelemetry.instrumentation.scenetest.cli.owner import Owner
 from opentelemetry.instrumentation.scenetest.cli.supervise import supervise
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
@@ -84,8 +85,8 @@ def _make_store(store: str) -> None:
 def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
     """Run the command and return its exit code, or the negative number of the signal that it died of."""
     owner = Owner(directory)
-    screen = _screen(directory, tty)
-    ended = supervise(command, {**os.environ, journal.RUN_VARIABLE: directory}, screen)
+    screen, harvest = _screen(directory, tty), Harvest(directory)
+    ended = supervise(command, {**os.environ, journal.RUN_VARIABLE: directory}, screen, harvest.look)
     code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
     problems: list[str] = []
     try:
@@ -94,7 +95,7 @@ def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
     except OSError as error:
         problems.append(f"the exit code {code} is not in {directory}/{journal.RUN_FILE}: {error.strerror}")
     screen.drain()
-    for problem in (*problems, *screen.problems()):
+    for problem in (*problems, *screen.problems(), *harvest.gather()):
         say(problem)
     owner.release()
     return ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure
@@ -29,13 +29,16 @@ HANDED_ON = frozenset(
 """The signals that the command gets when this process gets them."""
 
 
-def supervise(command: Sequence[str], environment: Mapping[str, str], screen: Files | Terminal) -> int:
+def supervise(
+    command: Sequence[str], environment: Mapping[str, str], screen: Files | Terminal, look: Callable[[], None]
+) -> int:
     """Run a command to its end.
 
     Args:
         command: the command with its arguments; looked for in `PATH`.
         environment: its environment.
         screen: where its output goes; this shows it.
+        look: what else is done whenever the screen is, a few times a second.
 
     Returns:
         Its exit code, or the negative number of the signal that it died of.
@@ -50,7 +53,7 @@ def supervise(command: Sequence[str], environment: Mapping[str, str], screen: Fi
     try:
         with screen:
             child = _spawn(command, environment, screen, before)
-            return _wait(child, screen, signals)
+            return _wait(child, screen, signals, look)
     finally:
         while signal.sigtimedwait(signals, 0):
             pass
@@ -77,13 +80,14 @@ def _spawn(
         raise Failure(f"{command[0]!r} can't be run: {error.strerror}", Exit.NOT_EXECUTABLE) from error
 
 
-def _wait(child: int, screen: Files | Terminal, signals: set[signal.Signals]) -> int:
+def _wait(child: int, screen: Files | Terminal, signals: set[signal.Signals], look: Callable[[], None]) -> int:
     while True:
         came = screen.wait(signals)
         if came is not None and came.si_signo != signal.SIGCHLD:
             # A signal sent by a program has a code of at most 0 (SI_USER); one from the terminal comes from the kernel.
             screen.deliver(child, came.si_signo, typed=came.si_code > 0)
         screen.copy()
+        look()
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status)

@@ -6,7 +6,7 @@ from copy import copy
 from functools import wraps
 
 from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import faults, session
+from opentelemetry.instrumentation.scenetest.record import faults, outputs, session
 from opentelemetry.instrumentation.scenetest.record.simpler.patches import Hook
 
 TYPE_CHECKING = False
@@ -23,7 +23,11 @@ def _run_jobs(original: Function) -> Function:
             jobs = [_joined(job) for job in jobs]
         except Exception as error:
             faults.swallow("have the runner's children join the run", error)
-        return original(jobs, *args, **keywords)
+        results = original(jobs, *args, **keywords)
+        for result in results:
+            # The runner prints no output of a child, not even of one that failed.
+            outputs.save("runner", getattr(result, "output", ""))
+        return results
 
     return run_jobs
 
