@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.scripts import record
+from support import runner
+from support.scripts import only_run
 
 from opentelemetry.instrumentation.scenetest import replay
 from opentelemetry.instrumentation.scenetest.analyse import document
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
+from opentelemetry.instrumentation.scenetest.cli import COMMANDS
 from opentelemetry.instrumentation.scenetest.deliver import otlp_file
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,7 +34,6 @@ ATTRIBUTE = re.compile(
 VARIABLE = re.compile(r"((OTEL|SCENETEST|SIMPLER|PTO2|ASCEND|TORCH|XDG)_[A-Z0-9_]+|TRACEPARENT|TRACESTATE)")
 
 SCRIPT = """
-    instrument()
     with case("Suite", "name", level=2, platform="a2a3sim", runtime="host_build_graph", rounds=1):
         with phase("args"): pass
         with dispatch(): pass
@@ -45,7 +46,9 @@ SCRIPT = """
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return record(SCRIPT, tmp_path_factory.mktemp("store"))
+    store = tmp_path_factory.mktemp("store")
+    runner.run(store, runner.recording(SCRIPT))
+    return only_run(store)
 
 
 def words_of_source() -> Iterator[str]:
@@ -128,6 +131,11 @@ def test_the_journal_of_the_reference_is_one(tmp_path: Path) -> None:
         ("case", "pass"),
     ]
     assert (record.process.ended, record.process.torn_lines) == ("clean", 0)
+
+
+def test_every_command_has_a_section_in_the_reference() -> None:
+    sections = re.findall(r"^## (.*)$", (REFERENCE / "cli.md").read_text("utf-8"), re.MULTILINE)
+    assert [command for command in COMMANDS if command not in sections] == []
 
 
 def test_every_field_that_a_journal_has_is_in_the_reference(run: Run) -> None:

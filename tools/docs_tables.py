@@ -89,3 +89,17 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "Read by torch, and observed here. Never set by this package.",
     ),
 )
+
+EXIT_CODES: Final = {
+    "DONE": "done",
+    "FAULT": "a fault of `scenetest-otel` itself",
+    "BAD_INPUT": "bad input; one sentence on stderr says what, and what to do",
+    "NOT_DELIVERED": "not delivered",
+    "NOT_THE_SAME_RULER": "not the same ruler",
+    "SLOWER": "slower",
+    "PROBLEM_FOUND": "a problem was found",
+    "NO_VERDICT": "no verdict",
+    "RUN_FAULT": "`run` only: a fault of its own",
+    "NOT_EXECUTABLE": "`run` only: the command can't be executed",
+    "NOT_FOUND": "`run` only: there is no such command",
+}

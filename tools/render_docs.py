@@ -7,14 +7,19 @@ says what the code does. With --check nothing is written, and a page that is out
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from docs_tables import CASE_AND_DISPATCH, ENVIRONMENT, NATIVE, RESOURCE, Row
+import click
+from docs_tables import CASE_AND_DISPATCH, ENVIRONMENT, EXIT_CODES, NATIVE, RESOURCE, Row
 
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
+from opentelemetry.instrumentation.scenetest.cli import COMMANDS
+from opentelemetry.instrumentation.scenetest.cli import main as program
+from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, Exit
 from opentelemetry.instrumentation.scenetest.conditions import (
     CONDITIONS,
     READ_BY_NOTHING,
@@ -78,6 +83,33 @@ def _figures() -> str:
     return table(("figure", "spans of one pass"), rows)
 
 
+def _exit_codes() -> str:
+    return table(("code", "meaning"), [(str(code.value), EXIT_CODES[code.name]) for code in Exit])
+
+
+def _command(name: str) -> str:
+    """Return usage, help and options of a command, as `--help` has them."""
+    context = click.Context(program)
+    command = program.get_command(context, name)
+    assert command is not None
+    context = click.Context(command, context, name)
+    usage, options = [PROGRAM, name], list[Row]()
+    for parameter in command.params:
+        metavar = parameter.make_metavar(context)
+        if not isinstance(parameter, click.Option):
+            usage.append(metavar)
+            continue
+        meaning, long = parameter.help or "", parameter.opts[-1]
+        if isinstance(parameter.type, click.Choice):
+            metavar = long.lstrip("-").upper()
+            meaning = f"{meaning.rstrip('.')}: {', '.join(map(code, parameter.type.choices))}."
+        value = "" if parameter.is_flag else f" {metavar}"
+        usage.append(f"{long}{value}" if parameter.required else f"[{long}{value}]")
+        options.append((code(", ".join(parameter.opts) + value), meaning))
+    text = inspect.cleandoc(command.help or "")
+    return f"    {' '.join(usage)}\n\n{text}\n\n{table(('option', 'meaning'), options) if options else ''}"
+
+
 def _named(head: Sequence[str], rows: Sequence[Row]) -> Callable[[], str]:
     return lambda: table(head, [(code(row[0]), *row[1:]) for row in rows])
 
@@ -90,6 +122,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "harness variables": _variables,
     "read by nothing": _read_by_nothing,
     "figures": _figures,
+    "exit codes": _exit_codes,
+    **{f"command {name}": lambda name=name: _command(name) for name in COMMANDS},
     "span attributes": _named(("attribute", "on", "value"), CASE_AND_DISPATCH),
     "native attributes": _named(("attribute", "value"), NATIVE),
     "resource attributes": _named(("attribute", "value"), RESOURCE),
