@@ -43,6 +43,17 @@ def test_skips(worker):
     pytest.skip("on purpose")
 
 
+def test_forks():
+    node = Worker(level=3, device_ids=[], num_sub_workers=1, platform="a2a3sim", runtime="host_build_graph")
+    sub = node.register(lambda args: None)
+    network = Worker(level=4, platform="a2a3sim", runtime="host_build_graph")
+    network.add_worker(node)
+    graph = network.register(lambda orch, args, config: orch.submit_sub(sub, args))
+    network.init()
+    network.run(lambda orch, args, config: orch.submit_next_level(graph, args))
+    network.close()
+
+
 def test_does_not_dispatch(worker):
     assert worker.level == 2
 """
@@ -98,16 +109,30 @@ def test_scene_test_is_hooked_although_pytest_loads_it_past_import_hooks(tmp_pat
     assert case.span.attributes["scenetest.rounds"] == 3
 
 
-def test_an_item_is_a_case_when_it_dispatches_by_itself_with_the_outcome_of_the_item(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Items that are no scenes, in a session to which a warning is an error."""
+    tmp_path = tmp_path_factory.mktemp("items")
     (tmp_path / "test_items.py").write_text(ITEMS)
-    options = (f"--rootdir={tmp_path}", "-c", "/dev/null", "-p", "no:cacheprovider")
-    run, _ = run_harness(tmp_path / "store", "-m", "pytest", *options, str(tmp_path / "test_items.py"), expect=1)
-    process = only_process(run)
+    options = (f"--rootdir={tmp_path}", "-c", "/dev/null", "-p", "no:cacheprovider", "-W", "error")
+    return run_harness(tmp_path / "store", "-m", "pytest", *options, str(tmp_path / "test_items.py"), expect=1)[0]
+
+
+def test_an_item_is_a_case_when_it_dispatches_by_itself_with_the_outcome_of_the_item(items: Run) -> None:
+    process, _ = cases(items)["test_items.py::test_passes"]
     assert process.dispatches == []
     assert [(one.span.name, one.span.outcome, len(one.dispatches)) for one in process.cases] == [
         ("test_passes", "pass", 2),
         ("test_fails", "fail", 1),
         ("test_skips", "skipped", 1),
+        ("test_forks", "pass", 1),
     ]
     assert {one.span.suite for one in process.cases} == {"test_items.py"}
     assert process.cases[0].span.attributes["scenetest.device.id"] == "3"
+
+
+def test_a_child_forked_by_an_item_has_no_part_in_the_case_of_the_item(items: Run) -> None:
+    parent, child = items.processes
+    assert child.record.facts["parent_pid"] == parent.record.pid
+    assert child.cases == []
+    assert [one.attributes["scenetest.level"] for one in child.dispatches] == [3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from weakref import ref
 
@@ -30,11 +31,12 @@ class Item:
     def __init__(self, nodeid: str) -> None:
         self.error: type[BaseException] | None = None
         self._suite, _, self._name = nodeid.rpartition("::")
+        self._pid = os.getpid()
         self._case: recorder.case | None = None
 
     def begin(self, worker: Any) -> bool:
-        """Open the case, once; tell whether that was now."""
-        if self._case is not None:
+        """Open the case, once, and not in a child that was forked meanwhile; tell whether that was now."""
+        if self._case is not None or os.getpid() != self._pid:
             return False
         self._case = recorder.case(self._suite, self._name, **facts.of_worker(worker))  # type: ignore[arg-type]
         self._case.__enter__()
