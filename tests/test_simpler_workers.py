@@ -58,6 +58,24 @@ def test_a_dispatch_that_nobody_waits_for_is_recorded_with_an_unknown_end(tmp_pa
     assert (only.outcome, only.end_ns, only.attributes["scenetest.async"]) == ("unknown", None, True)
 
 
+def test_dispatches_outside_any_case_have_different_rulers_where_their_workers_differ(tmp_path: Path) -> None:
+    run = record(
+        SETUP
+        + """
+    made, handle = worker()
+    made.run(handle)
+    made.run(handle)
+    other = Worker(level=2, device_id=1, platform="a5sim", runtime="host_build_graph")
+    other.init()
+    other.run(other.register(ChipCallable("nothing", lambda: None, [])))
+    """,
+        tmp_path,
+        env={"PYTHONPATH": str(HARNESS)},
+    )
+    first, second, other = (one.ruler for one in only_process(run).dispatches)
+    assert first == second != other
+
+
 def test_a_failing_run_reaches_the_caller_and_is_recorded(tmp_path: Path) -> None:
     run = record(
         SETUP

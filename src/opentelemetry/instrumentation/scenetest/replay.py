@@ -64,9 +64,14 @@ class Span:
         return None if self.end_ns is None else self.end_ns - self.start_ns
 
     @property
+    def how(self) -> dict[str, conditions.Value]:
+        """Conditions of scope case: they are on the case; outside any, on the dispatch itself."""
+        return (self.case or self).attributes
+
+    @property
     def ruler(self) -> str:
         """`scenetest.ruler` of a case or dispatch."""
-        return conditions.ruler(self.conditions, self.case.attributes if self.case else {})
+        return conditions.ruler(self.conditions, self.how)
 
 
 @dataclass(slots=True)

@@ -215,6 +215,6 @@ def _round(dispatch: Span, process: Process, ranks: Mapping[int, Rank]) -> Round
         end_ns=None if dispatch.end_ns is None else process.record.unix_ns(dispatch.end_ns),
         outcome=dispatch.outcome,
         waited_for=bool(dispatch.attributes.get(NOT_WAITED_FOR)),
-        conditions={**dispatch.conditions, **(dispatch.case.attributes if dispatch.case else {})},
+        conditions={**dispatch.conditions, **dispatch.how},
         ranks=ranks,
     )

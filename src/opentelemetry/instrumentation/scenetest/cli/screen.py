@@ -70,11 +70,12 @@ def _headline(run: Run) -> Iterable[str]:
     if run.started:
         yield f"{run.started:%d %b %H:%M}"
     yield "exit code not known" if run.exit_code is None else f"exit {run.exit_code}"
-    rulers = {dispatch.ruler for process in run.processes for _, dispatch in process.all_dispatches()}
+    dispatches = [dispatch for process in run.processes for _, dispatch in process.all_dispatches()]
+    rulers = {dispatch.ruler for dispatch in dispatches}
     known = len(rulers - {UNKNOWN})
     yield f"{known} ruler{'' if known == 1 else 's'}" + (" and an unknown one" if UNKNOWN in rulers else "")
-    cases = [case.span.attributes for process in run.processes for case in process.cases]
-    yield from _values(cases, "scenetest.platform")
+    cases = [case.span for process in run.processes for case in process.cases]
+    yield from _values([span.how for span in (*cases, *dispatches)], "scenetest.platform")
     processes = [process.record.conditions for process in run.processes]
     dirty: dict[str, bool] = run.facts.get("dirty") or {}
     changed = " with changes" if any(dirty.values()) else ""
