@@ -6,12 +6,14 @@ import ast
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+import click
 import pytest
 from support import runner
 from support.scripts import only_run
@@ -20,11 +22,13 @@ from opentelemetry.instrumentation.scenetest import replay
 from opentelemetry.instrumentation.scenetest.analyse import document
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.cli import COMMANDS
+from opentelemetry.instrumentation.scenetest.cli import main as program
 from opentelemetry.instrumentation.scenetest.deliver import otlp_file
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src"
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 # A group of entry points, a module of the harness, and what a comparison looks for and nothing here sets.
 NOT_ATTRIBUTES = {"torch.backends", "simpler.worker", "code.file.path"}
@@ -131,6 +135,34 @@ def test_the_journal_of_the_reference_is_one(tmp_path: Path) -> None:
         ("case", "pass"),
     ]
     assert (record.process.ended, record.process.torn_lines) == ("clean", 0)
+
+
+def test_every_command_line_in_the_pages_is_one_that_the_program_takes() -> None:
+    shown = re.compile(r"^(?: {4}|\$ )+(?:\w+=\S+ )*(scenetest-otel|make) ([^|\n]+)", re.MULTILINE)
+    wrong: list[str] = []
+    for page in PAGES:
+        for name, rest in shown.findall(page.read_text("utf-8")):
+            words = shlex.split(rest, comments=True)
+            if not (_is_target(words) if name == "make" else _is_taken(words)):
+                wrong.append(f"{page.name}: {name} {rest}")
+    assert wrong == []
+
+
+def _is_target(words: list[str]) -> bool:
+    return all(re.search(rf"^{word}:", (ROOT / "Makefile").read_text(), re.MULTILINE) for word in words)
+
+
+def _is_taken(words: list[str]) -> bool:
+    """Whether there is a command of this name that has these options."""
+    context = click.Context(program)
+    command = program.get_command(context, words[0])
+    if command is None:
+        return False
+    try:
+        command.make_parser(click.Context(command, context)).parse_args(words[1:])
+    except click.UsageError:
+        return words == ["--help"]
+    return True
 
 
 def test_every_command_has_a_section_in_the_reference() -> None:
