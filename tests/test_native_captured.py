@@ -63,6 +63,8 @@ def test_both_chip_children_stand_under_the_one_dispatch(runner: tuple[Run, str]
     (process,) = runner[0].processes
     assert len({chip.span.pid for chip in chips} - {process.record.pid}) == 2
     assert len({chip.window.owner.span.span_id for chip in chips if chip.window}) == 1
+    forked = str(process.cases[0].span.attributes["scenetest.workers.pids"]).split(",")
+    assert {str(chip.span.pid) for chip in chips} < set(forked)
 
 
 def test_markers_that_pytest_captured_in_xdist_workers_are_in_the_run_once(tmp_path: Path) -> None:

@@ -13,12 +13,16 @@ from tempfile import NamedTemporaryFile
 from typing import BinaryIO, NamedTuple
 
 from opentelemetry.instrumentation.scenetest import journal, replay
+from opentelemetry.instrumentation.scenetest.conditions import Value
 from opentelemetry.instrumentation.scenetest.native import strace
 from opentelemetry.instrumentation.scenetest.native.place import Native, ProcessWindows, Window, place
 from opentelemetry.instrumentation.scenetest.replay import Span
 
 RUN_ID = "scenetest.run_id"
 """The attribute of a dispatch that has the harness's own number of it, where its handle had one."""
+
+WORKERS = "scenetest.workers.pids"
+"""The attribute of a case, or of a dispatch outside any, with the pids of the workers that its Worker forked."""
 
 _BLOCK = 1 << 20
 _NOT_ENDED = 2**63 - 1
@@ -88,7 +92,12 @@ def _windows(process: replay.Process, spans: Sequence[Span]) -> ProcessWindows[O
         [_window(process, span) for span in spans if span.kind == "dispatch"],
         [_window(process, span) for span in spans if span.kind == "case"],
         process.unix_ns(0),
+        frozenset(int(pid) for span in spans for pid in _words(span.attributes.get(WORKERS)) if pid.isdigit()),
     )
+
+
+def _words(value: Value | None) -> list[str]:
+    return str(value or "").split(",")
 
 
 def _window(process: replay.Process, span: Span) -> Window[Owner]:

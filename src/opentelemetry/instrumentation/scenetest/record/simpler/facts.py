@@ -1,6 +1,7 @@
 """What the harness's objects tell about a case: attributes of the `scenetest.*` conditions of scope case.
 
-Names are those of `conditions.CONDITIONS` without their prefix; what an object does not tell is left out.
+Names are those of `conditions.CONDITIONS` without their prefix; what an object does not tell is left out. The pids of
+forked workers are no condition: native markers are told apart by them.
 """
 
 from __future__ import annotations
@@ -30,10 +31,14 @@ def of_worker(worker: Any) -> dict[str, object]:
     if devices:
         found["devices"] = len(devices)
         found["device.id"] = ",".join(map(str, devices))
+    forked: list[int] = []
     for name, attribute in _FORKED.items():
         pids = getattr(worker, attribute, None)
         if pids is not None:
             found[name] = len(pids)
+            forked += pids
+    if forked:
+        found["workers.pids"] = ",".join(map(str, forked))
     if hasattr(worker, "_prewarm_config"):
         found["prewarm"] = worker._prewarm_config is not None
     return found
