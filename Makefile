@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 
 export UV_CACHE_DIR := $(CACHE)/uv
 
-.PHONY: help demo test lint types unit reference docs constraints clean
+.PHONY: help demo test lint types unit chromium reference docs constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -33,11 +33,17 @@ lint: $(READY) ## Style and the import contracts.
 types: $(READY) ## pyright, strict.
 	$(BIN)/pyright
 
-unit: $(READY) ## The tests, on real parts.
+unit: $(READY) chromium ## The tests, on real parts.
 	$(BIN)/pytest
 
 reference: $(READY) ## The tables of the reference pages, written anew from the code.
 	$(BIN)/python tools/render_docs.py
+
+chromium: ## A browser for the tests of the report, installed where that can be done.
+	@command -v chromium >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "make test needs chromium: install it" >&2; exit 1; }; \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; \
+	}
 
 docs: $(READY) ## The documentation as a site, in site/.
 	$(BIN)/mkdocs build --strict

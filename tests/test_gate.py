@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from opentelemetry.instrumentation.scenetest.analyse import gate
-from opentelemetry.instrumentation.scenetest.analyse.gate import NOT_RECORDED
 from opentelemetry.instrumentation.scenetest.analyse.why import WHY
-from opentelemetry.instrumentation.scenetest.conditions import RULER, UNKNOWN, Value
+from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, RULER, UNKNOWN, Value
 
 KEYS = ("autoload", "stderr")
 

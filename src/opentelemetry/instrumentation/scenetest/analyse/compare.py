@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from opentelemetry.instrumentation.scenetest.analyse import gate
@@ -11,7 +11,7 @@ from opentelemetry.instrumentation.scenetest.analyse.gate import Difference, Gat
 from opentelemetry.instrumentation.scenetest.analyse.rows import CaseRows, Options, Row, judged
 from opentelemetry.instrumentation.scenetest.analyse.samples import Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
-from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, RULER, Value
+from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, NOT_RECORDED, RULER, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 REVISION = "vcs.ref.head.revision"
@@ -58,7 +58,7 @@ def compare(base: Sequence[Repetition], measure: Sequence[Repetition], options: 
         BadInputError: no case is in both, or a name that was asked for is in none of them.
     """
     _check_allowed(options)
-    arms = {Arm.BASE: base, Arm.MEASURE: measure}
+    arms = _completed({Arm.BASE: base, Arm.MEASURE: measure})
     used, left_out = _passed(arms)
     keys = {arm: {one.key for one in repetitions} for arm, repetitions in used.items()}
     both = sorted(keys[Arm.BASE] & keys[Arm.MEASURE], key=str)
@@ -82,6 +82,27 @@ def compare(base: Sequence[Repetition], measure: Sequence[Repetition], options: 
     )
 
 
+def describe(repetitions: Sequence[Repetition], options: Options) -> Comparison:
+    """Put runs side by side that are of one arm: their rulers and rounds, and no verdict."""
+    _check_allowed(options)
+    groups: dict[Key, list[Repetition]] = {}
+    for one in repetitions:
+        groups.setdefault(one.key, []).append(one)
+    recorded = _by_run(repetitions, options)
+    found = _merged([gate.check(_by_run(group, options), RULER, options.allow) for group in groups.values()])
+    return Comparison(
+        options=options,
+        runs={Arm.BASE: tuple(recorded), Arm.MEASURE: ()},
+        recorded=recorded,
+        gate=found,
+        context=(),
+        warnings=(),
+        cases=tuple(CaseRows(key, {Arm.BASE: group, Arm.MEASURE: []}, ()) for key, group in groups.items()),
+        unmatched={},
+        left_out=(),
+    )
+
+
 _CONTEXT = [key for key, one in CONDITIONS.items() if one.use == "context" and one.type is not float]
 """Measured context, such as the pressure on the CPU, differs always."""
 
@@ -102,6 +123,17 @@ def _passed(arms: Mapping[Arm, Sequence[Repetition]]) -> tuple[dict[Arm, list[Re
         used[arm] = [one for one in repetitions if one not in failed]
         left_out += [f"{one.run}: {one.key.title} ended with {one.outcome}" for one in failed]
     return used, left_out
+
+
+def _completed(arms: Mapping[Arm, Sequence[Repetition]]) -> dict[Arm, list[Repetition]]:
+    """Take a case whose log does not tell all of its key for the one case that it can be."""
+    whole = {one.key for repetitions in arms.values() for one in repetitions if NOT_RECORDED not in one.key}
+
+    def complete(one: Repetition) -> Repetition:
+        fits = [key for key in whole if all(a in (NOT_RECORDED, b) for a, b in zip(one.key, key, strict=True))]
+        return replace(one, key=fits[0]) if len(fits) == 1 else one
+
+    return {arm: [complete(one) for one in repetitions] for arm, repetitions in arms.items()}
 
 
 def _nothing_in_common(keys: Mapping[Arm, set[Key]]) -> str:

@@ -135,7 +135,7 @@ def _cells(row: Row, comparison: Comparison) -> Iterable[str]:
     if minimum is None:
         yield from ("", "")
     else:
-        low, high = minimum.interval(0.95)
-        yield f"{wording.percent(minimum.delta)} ({wording.percent(low)} to {wording.percent(high)})"
+        yield wording.estimate(minimum)
         yield wording.agreement(row).removesuffix(" pairs agree")
-    yield wording.verdict(row, comparison.options)
+    shifted = row.reason.verdict in (Verdict.FASTER, Verdict.SLOWER)
+    yield f"**{row.reason.verdict.value}**" if shifted else wording.verdict(row, comparison.options)

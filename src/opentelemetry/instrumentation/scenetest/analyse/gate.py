@@ -6,13 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from opentelemetry.instrumentation.scenetest.conditions import UNKNOWN, Value
-
-NOT_RECORDED = "not recorded"
-"""The value of a condition that the record could not hold: it is older than the condition, or a log alone."""
+from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, UNKNOWN, Value
 
 ALLOW_NOT_RECORDED = "not-recorded"
-"""What a user allows to accept all of that."""
+"""What a user allows to accept every condition that was not recorded."""
 
 Seen: TypeAlias = "frozenset[Value | None]"
 """The values of one condition over the dispatches of a run; None where it does not apply."""

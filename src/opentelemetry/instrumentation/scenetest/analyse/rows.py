@@ -69,7 +69,7 @@ class Row:
     """One line of a comparison: a time that both arms measured, and the verdict on it.
 
     Attributes:
-        name: as the reader knows it.
+        parts: the names whose times are summed within each round.
         role: whether it is what was asked for, a control, or one of many.
         warm: the rounds that are used, one row a repetition that was kept.
         evidence: what the verdict rests on.
@@ -83,7 +83,7 @@ class Row:
         controls: of a row that is none: each control, with the correlation of both rows' log minima.
     """
 
-    name: str
+    parts: tuple[str, ...]
     role: Role
     warm: Warm
     evidence: Evidence
@@ -95,6 +95,11 @@ class Row:
     reason: Reason = Reason.NO_PAIR
     holm_p: float = 1.0
     controls: tuple[tuple[Row, float | None], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As the reader knows it."""
+        return " + ".join(self.parts)
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,7 @@ def _row(role: Role, parts: tuple[str, ...], group: Group, options: Options) -> 
     minima, medians = (warm.minima, warm.medians) if kept else (np.empty(0), np.empty(0))
     label = [repetitions[i].run for i in kept]
     return Row(
-        name=" + ".join(parts),
+        parts=parts,
         role=role,
         warm=warm,
         evidence=gather(minima, medians, in_time, _floor(parts, group, read, options), options.margin),
@@ -216,7 +221,7 @@ def _read(repetition: Repetition, parts: tuple[str, ...], cold: int) -> _Read:
     again = {begin + i for begin in repetition.begins if begin for i in range(cold)}
     rounds = [one for i, one in enumerate(repetition.rounds) if i not in again]
     ended = [one for one in rounds if one.ended]
-    timed = [(time, one) for one in ended if (time := _time(one, parts)) is not None]
+    timed = [(time, one) for one in ended if (time := time_of(one, parts)) is not None]
     return _Read(
         times=[time for time, _ in timed],
         rounds=[one for _, one in timed],
@@ -240,7 +245,8 @@ def _inside(one: Round, parts: tuple[str, ...]) -> int:
     return max((sum(rank.inside.get(name, 0) for name in parts) for rank in one.ranks.values()), default=0)
 
 
-def _time(one: Round, parts: tuple[str, ...]) -> int | None:
+def time_of(one: Round, parts: tuple[str, ...]) -> int | None:
+    """Return what a round took under these names, in ns; None where it lacks one of them."""
     if parts == (DISPATCH,):
         return None if one.waited_for or one.end_ns is None else one.end_ns - one.start_ns
     return round_total({pid: rank.durations.items() for pid, rank in one.ranks.items()}, parts)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from opentelemetry.instrumentation.scenetest.analyse import verdict
 from opentelemetry.instrumentation.scenetest.analyse.compare import BUILD, REVISION, Comparison
 from opentelemetry.instrumentation.scenetest.analyse.gate import Difference, Recorded
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
-from opentelemetry.instrumentation.scenetest.conditions import VARIABLES, Value, raw_attribute
+from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, VARIABLES, Value, raw_attribute
 
 _SHORT_ID = 8
 _NUMBERED = re.compile(r"(.*?)(\d+)$")
 
+SETTING = "torch.backend_autoload.setting"
 SHOWN_WITH: Mapping[str, str] = {
-    "torch.backend_autoload.effective": "torch.backend_autoload.setting",
+    "torch.backend_autoload.effective": SETTING,
     "torch.backend_autoload.outcome": "torch.backend_autoload.backends",
     "torch_npu.loaded": "torch_npu.loaded_by",
     **{variable.attribute: raw_attribute(variable.name) for variable in VARIABLES},
@@ -42,11 +44,29 @@ def columns(
     Returns:
         The titles of the columns, runs that have the same values in one; and per condition its values.
     """
-    recorded = _arms(comparison) if by_arm else comparison.recorded
-    cells = {run: tuple(_cell(recorded[run], one.attribute) for one in differences) for run in recorded}
+    return _side_by_side(_arms(comparison) if by_arm else comparison.recorded, [one.attribute for one in differences])
+
+
+def ruler_columns(comparison: Comparison) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Lay all conditions of the ruler out side by side, by runs that share them."""
+    return _side_by_side(comparison.recorded, _seen(comparison, "ruler"))
+
+
+def context_columns(comparison: Comparison) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Lay all context out side by side, by arm: a device id, say, may be another one in every run."""
+    return _side_by_side(_arms(comparison), _seen(comparison, "context"))
+
+
+def _seen(comparison: Comparison, use: str) -> list[str]:
+    seen = {key for conditions in comparison.recorded.values() for one in conditions for key in one}
+    return [key for key, condition in CONDITIONS.items() if key in seen and condition.use == use]
+
+
+def _side_by_side(recorded: Recorded, attributes: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    cells = {run: tuple(_cell(recorded[run], attribute) for attribute in attributes) for run in recorded}
     distinct = list(dict.fromkeys(cells.values()))
     titles = [_title([run for run, values in cells.items() if values == column]) for column in distinct]
-    return titles, [(one.attribute, [column[i] for column in distinct]) for i, one in enumerate(differences)]
+    return titles, [(attribute, [column[i] for column in distinct]) for i, attribute in enumerate(attributes)]
 
 
 def summary(comparison: Comparison) -> str:
@@ -84,16 +104,27 @@ def _arms(comparison: Comparison) -> Recorded:
 
 
 def _cell(conditions: Sequence[Mapping[str, Value]], attribute: str) -> str:
-    beside = SHOWN_WITH.get(attribute, "")
-    values = {worded(one.get(attribute)) + (f" ({one[beside]})" if beside in one else "") for one in conditions}
-    return ", ".join(sorted(values)) or "no warm round"
+    return ", ".join(sorted({_value(one, attribute) for one in conditions})) or "no warm round"
+
+
+def _value(conditions: Mapping[str, Value], attribute: str) -> str:
+    value, beside = worded(conditions.get(attribute)), SHOWN_WITH.get(attribute, "")
+    if beside not in conditions:
+        return value
+    return f"{value} ({verdict.setting(conditions) if beside == SETTING else worded(conditions[beside])})"
 
 
 def _title(runs: Sequence[str]) -> str:
-    """Name runs in one word where they are numbered alike: base-1..6."""
-    parts = [match.groups() for run in runs if (match := _NUMBERED.match(run))]
-    if len(parts) == len(runs) > 1 and len({stem for stem, _ in parts}) == 1:
-        numbers = sorted(int(number) for _, number in parts)
-        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-            return f"{parts[0][0]}{numbers[0]}..{numbers[-1]}"
-    return ", ".join(runs)
+    """Name runs, those that are numbered alike in one word: base-1..6."""
+    stems: dict[str, list[str]] = {}
+    for run in runs:
+        match = _NUMBERED.match(run)
+        stems.setdefault(match[1] if match else run, []).append(match[2] if match else "")
+    return ", ".join(_numbered(stem, numbers) for stem, numbers in stems.items())
+
+
+def _numbered(stem: str, numbers: Sequence[str]) -> str:
+    ordered = sorted(int(number) for number in numbers if number)
+    if len(ordered) > 1 and ordered == list(range(ordered[0], ordered[0] + len(ordered))):
+        return f"{stem}{ordered[0]}..{ordered[-1]}"
+    return ", ".join(f"{stem}{number}" for number in numbers)

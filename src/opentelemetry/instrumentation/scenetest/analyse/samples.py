@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, passes
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
-from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, Value
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.replay import NOT_WAITED_FOR, Span
 
@@ -171,7 +171,7 @@ def _of_process(
         if case.dispatches:
             groups.setdefault(_key_of_case(case), []).append((case.span.outcome, case.dispatches))
     for name, dispatches in _by_callable(process.dispatches).items():
-        key = Key("", "", name, None, None, None, None)
+        key = Key(NOT_RECORDED, "", name, None, None, None, None)
         groups.setdefault(key, []).append(("pass", dispatches))
     for key, members in groups.items():
         rounds: list[Round] = []
@@ -195,11 +195,10 @@ def key_of(suite: str, name: str, attributes: Mapping[str, Value]) -> Key:
         name: its name.
         attributes: its conditions. Its file counts from the checkout of the harness: two arms may be two checkouts.
     """
-    file = PurePath(str(attributes.get(FILE, "")))
-    checkout = str(attributes.get(CHECKOUT, ""))
+    file, checkout = PurePath(str(attributes.get(FILE, NOT_RECORDED))), str(attributes.get(CHECKOUT, ""))
     relative = file.relative_to(checkout) if checkout and file.is_relative_to(checkout) else PurePath(file.name)
     where = (attributes.get(f"scenetest.{key}") for key in ("platform", "runtime", "level", "devices"))
-    return Key("" if relative == PurePath() else str(relative), suite, name, *where)
+    return Key(str(relative), suite, name, *where)
 
 
 def _by_callable(dispatches: Iterable[Span]) -> dict[str, list[Span]]:

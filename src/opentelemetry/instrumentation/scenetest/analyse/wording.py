@@ -6,17 +6,17 @@ from math import expm1, log1p
 
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.analyse.rows import Options, Row
-from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS, findable_shift, pairs_needed
+from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS, Fit, findable_shift, pairs_needed
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason
 
 
 def percent(fraction: float) -> str:
-    """Return a change as a reader takes it in: with its sign, and a digit behind the point where it is small."""
-    return f"{100 * fraction:+.{1 if abs(fraction) < 0.1 else 0}f} %"
+    """Return a change as a reader takes it in: in per cent, with its sign and one digit behind the point."""
+    return f"{100 * fraction:+.1f} %"
 
 
 def _unsigned(fraction: float) -> str:
-    return percent(fraction).removeprefix("+")
+    return f"{100 * fraction:.2g} %"
 
 
 def duration(nanoseconds: float) -> str:
@@ -43,6 +43,12 @@ def needed(row: Row) -> int | None:
 def verdict(row: Row, options: Options) -> str:
     """Return the verdict on a row as one sentence."""
     return f"{row.reason.verdict.value}: {_because(row, options)}"
+
+
+def estimate(fit: Fit) -> str:
+    """Return a delta with its interval."""
+    low, high = fit.interval(0.95)
+    return f"{percent(fit.delta)} ({percent(low)} to {percent(high)})"
 
 
 def agreement(row: Row) -> str:

@@ -1,0 +1,172 @@
+"""`scenetest-otel compare`: two arms, the same ruler or no number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import click
+from rich.console import Console
+
+from opentelemetry.instrumentation.scenetest.analyse import runs, stores
+from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
+from opentelemetry.instrumentation.scenetest.cli.exits import Exit
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # numpy and scipy come with them: no other command waits for that.
+    from opentelemetry.instrumentation.scenetest.analyse.compare import Comparison
+    from opentelemetry.instrumentation.scenetest.analyse.rows import Options
+    from opentelemetry.instrumentation.scenetest.analyse.samples import Repetition
+
+Format: TypeAlias = Literal["text", "json", "markdown"]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_BETWEEN = "\0--"
+
+
+class ArmsCommand(WithDefaults):
+    """A command that takes its options on both sides of the `--` between the arms."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Hide the first `--` from click, which would read no option after it."""
+        at = args.index("--") if "--" in args else len(args)
+        return super().parse_args(ctx, [*args[:at], *([_BETWEEN] if at < len(args) else []), *args[at + 1 :]])
+
+
+def comparison_options(function: Function) -> Function:
+    """Add the options by which two arms are compared, the same for every command that ends in a comparison."""
+    options = (
+        click.option("--sum", "names", metavar="NAME,NAME", default="", help="Test the sum of these spans or figures."),
+        click.option("--control", "controls", metavar="NAME", multiple=True, help="A time that must not move."),
+        click.option("--cold", type=click.IntRange(0), default=1, show_default=True, help="Rounds to drop at least."),
+        click.option("--margin", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True, help="In %."),
+        click.option("--resolution", type=click.FloatRange(0), default=100.0, show_default=True, help="In ns."),
+        click.option("--allow", metavar="KEY", multiple=True, help="Accept a difference of the ruler; stamped on all."),
+        click.option("--fail-slower", type=float, metavar="PCT", help="Exit 5 if slower by that; 7 without a verdict."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@click.command(cls=ArmsCommand)
+@click.argument("arms", nargs=-1, metavar="BASE... -- MEASURE...", type=click.UNPROCESSED)
+@click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
+@comparison_options
+@click.option("--json", "form", flag_value="json", help="Print one JSON object.")
+@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request.")
+def compare(arms: tuple[str, ...], store: str | None, **asked: Any) -> int:
+    """Tell whether MEASURE is faster or slower than BASE.
+
+    An arm is runs: paths, names, or globs of names in quotes. Alternate the arms when you record them, or let
+    `scenetest-otel ab` do it.
+    """
+    base, measure = read_arms(split_arms(arms, least=2), store)
+    return finish(base, measure, asked)
+
+
+def split_arms(words: Sequence[str], *, least: int) -> list[Sequence[str]]:
+    """Return the arms: what stands before and after the `--`.
+
+    Raises:
+        BadInputError: there are fewer than `least`, or one is empty.
+    """
+    at = words.index(_BETWEEN) if _BETWEEN in words else None
+    arms = [words] if at is None else [words[:at], words[at + 1 :]]
+    if len(arms) < least:
+        raise BadInputError("there is one arm; put -- between two, as in: compare 'base-*' -- 'measure-*'")
+    if not all(arms):
+        raise BadInputError("an arm is empty; name its runs, as in: compare 'base-*' -- 'measure-*'")
+    return arms
+
+
+def read_arms(arms: Sequence[Sequence[str]], store: str | None) -> list[list[Repetition]]:
+    """Read the runs of both arms.
+
+    Raises:
+        BadInputError: there is no such run, it can't be read, or it is in both arms.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse import samples
+
+    found = [list(dict.fromkeys(path.resolve() for one in arm for path in stores.find_all(one, store))) for arm in arms]
+    every = [path for paths in found for path in paths]
+    for path in every:
+        if every.count(path) > 1:
+            raise BadInputError(f"{path.name} is in both arms; a run can be compared with others only")
+    names = [path.name for path in every]
+
+    def read(path: Path) -> list[Repetition]:
+        return samples.of_run(runs.load(path), path.name if names.count(path.name) == 1 else str(path))
+
+    return [[one for path in paths for one in read(path)] for paths in found]
+
+
+def finish(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Mapping[str, Any]) -> int:
+    """Compare, print in the form that was asked for, and return the exit code.
+
+    Raises:
+        BadInputError: nothing can be compared.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse.compare import compare
+
+    comparison = compare(base, measure, options(asked))
+    print_as(comparison, asked["form"] or "text")
+    return exit_code(comparison, asked["fail_slower"])
+
+
+def options(asked: Mapping[str, Any]) -> Options:
+    """Return what was asked for on the command line."""
+    from opentelemetry.instrumentation.scenetest.analyse.rows import Options
+
+    return Options(
+        cold=asked["cold"],
+        margin=asked["margin"] / 100,
+        resolution_ns=asked["resolution"],
+        sum=tuple(name.strip() for name in asked["names"].split(",") if name.strip()),
+        controls=tuple(asked["controls"]),
+        allow=frozenset(asked["allow"]),
+    )
+
+
+def print_as(comparison: Comparison, form: Format) -> None:
+    """Print a comparison for people, for machines or for a pull request."""
+    from opentelemetry.instrumentation.scenetest.analyse.compare_document import document, markdown
+    from opentelemetry.instrumentation.scenetest.cli.compare_screen import print_comparison
+
+    if form == "json":
+        click.echo(json.dumps(document(comparison), indent=2))
+    elif form == "markdown":
+        click.echo(markdown(comparison), nl=False)
+    else:
+        print_comparison(Console(soft_wrap=True, highlight=False), comparison)
+
+
+def exit_code(comparison: Comparison, fail_slower: float | None) -> Exit:
+    """Return the exit code: by what was asked for (`--sum`, else the dispatch), in all cases.
+
+    Args:
+        comparison: what was found.
+        fail_slower: the slowdown in per cent from which on it is a failure; None when nobody asked.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
+    from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
+
+    if not comparison.gate.same:
+        return Exit.NOT_THE_SAME_RULER
+    if fail_slower is None:
+        return Exit.DONE
+    verdicts = {row.reason.verdict for row in comparison.named}
+    slowdowns = [
+        row.evidence.minimum.delta
+        for row in comparison.named
+        if row.reason.verdict is Verdict.SLOWER and row.evidence.minimum is not None
+    ]
+    if any(100 * slowdown >= fail_slower for slowdown in slowdowns):
+        return Exit.SLOWER
+    if verdicts & {Verdict.CONTENDED, Verdict.UNRESOLVED} or comparison.unmatched[Arm.BASE]:
+        return Exit.NO_VERDICT
+    return Exit.DONE

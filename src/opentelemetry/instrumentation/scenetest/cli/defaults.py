@@ -1,0 +1,57 @@
+"""Defaults of a command's options from `[tool.scenetest-otel]` of the nearest `pyproject.toml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import tomli
+
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+TABLE = "scenetest-otel"
+
+
+class WithDefaults(click.Command):
+    """A command whose options take their defaults from the project that it is called in; the command line wins."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the defaults before the command line is parsed.
+
+        Raises:
+            BadInputError: the file can't be read, or sets what is no option.
+        """
+        extra["default_map"] = {**extra.get("default_map", {}), **self._defaults()}
+        return super().make_context(info_name, args, parent, **extra)
+
+    def _defaults(self) -> dict[str, Any]:
+        path, table = nearest_table()
+        for key in table.keys() - SETTINGS:
+            raise BadInputError(f"{path}: [tool.{TABLE}] has no {key}; it can set {', '.join(SETTINGS)}")
+        names = {option.removeprefix("--"): parameter.name for parameter in self.params for option in parameter.opts}
+        return {name: table[option] for option, name in names.items() if option in table and name}
+
+
+SETTINGS = ("allow", "cold", "control", "dir", "fail-slower", "jaeger", "margin", "resolution", "sum")
+"""What the table can set: the options of `compare`, `ab` and `report` that a project decides once."""
+
+
+def nearest_table() -> tuple[Path | None, dict[str, Any]]:
+    """Return the nearest `pyproject.toml` upwards from the working directory, with our table of it.
+
+    Raises:
+        BadInputError: it is no TOML.
+    """
+    here = Path.cwd()
+    for directory in (here, *here.parents):
+        path = directory / "pyproject.toml"
+        if path.is_file():
+            try:
+                content = tomli.loads(path.read_text("utf-8"))
+            except (OSError, ValueError) as error:
+                raise BadInputError(f"{path} can't be read for its defaults: {error}") from None
+            return path, content.get("tool", {}).get(TABLE, {})
+    return None, {}

@@ -1,0 +1,42 @@
+"""`scenetest-otel report`: a comparison as one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opentelemetry.instrumentation.scenetest.cli.compare import (
+    ArmsCommand,
+    comparison_options,
+    exit_code,
+    options,
+    read_arms,
+    split_arms,
+)
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+
+@click.command(cls=ArmsCommand)
+@click.argument("arms", nargs=-1, metavar="RUN... | BASE... -- MEASURE...", type=click.UNPROCESSED)
+@click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), default="report.html", show_default=True)
+@comparison_options
+def report(arms: tuple[str, ...], store: str | None, output: str, **asked: Any) -> int:
+    """Write a page that needs no network: verdict, conditions side by side, every round a point.
+
+    Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse.compare import compare, describe
+    from opentelemetry.instrumentation.scenetest.analyse.report.page import page
+
+    given = read_arms(split_arms(arms, least=1), store)
+    wanted = options(asked)
+    found = compare(given[0], given[1], wanted) if len(given) > 1 else describe(given[0], wanted)
+    try:
+        Path(output).write_text(page(found), "utf-8")
+    except OSError as error:
+        raise BadInputError(f"{output} can't be written ({error.strerror}); name another file with -o") from None
+    click.echo(output)
+    return exit_code(found, asked["fail_slower"])
