@@ -20,6 +20,7 @@ CASE_AND_DISPATCH: Final[tuple[Row, ...]] = (
     ("error.type", "any", "qualified name of the exception that left the span"),
     ("scenetest.async", "dispatch", "true: only a `wait` could have seen its end, so its duration is in no figure"),
     ("scenetest.run_id", "dispatch", "the harness's own number of the run, where its handle has one"),
+    ("scenetest.workers.pids", "case, dispatch outside any", "pids of the workers that its Worker forked"),
     ("scenetest.callable", "dispatch", "outside any case: what was dispatched"),
     ("scenetest.derived", "dispatch", "the native span that it was concluded from, in a run made of a log alone"),
 )
