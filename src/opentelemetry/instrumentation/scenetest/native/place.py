@@ -74,11 +74,6 @@ class Placed(Generic[T]):
     rank_known: bool = True
 
     @property
-    def end_ns(self) -> int | None:
-        """End of the span, CLOCK_MONOTONIC; None as `start_ns` is."""
-        return None if self.start_ns is None else self.start_ns + self.span.duration_ns
-
-    @property
     def attributes(self) -> dict[str, Value]:
         """What the marker says beside its times, under `simpler.`, and how its start is to be taken."""
         span = self.span
@@ -127,7 +122,6 @@ class Native(Generic[T]):
 
     spans: Sequence[Placed[T]]
     counts: Counts
-    anchors: Mapping[int, ClockAnchor]
 
 
 def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> Native[T]:
@@ -164,7 +158,7 @@ def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> 
         unplaced=sum(1 for each in placed if each.window is None),
         rank_unknown=sum(1 for each in placed if not each.rank_known),
     )
-    return Native(placed, counts, gathered.anchors)
+    return Native(placed, counts)
 
 
 @dataclass
