@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 
 export UV_CACHE_DIR := $(CACHE)/uv
 
-.PHONY: help demo test lint types unit chromium reference docs constraints clean
+.PHONY: help demo test lint types unit chromium jaeger jaeger-stop reference docs constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
@@ -44,6 +44,12 @@ chromium: ## A browser for the tests of the report, installed where that can be 
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "make test needs chromium: install it" >&2; exit 1; }; \
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; \
 	}
+
+jaeger: ## Jaeger and a collector without containers; prints their addresses. Built on first use.
+	$(PYTHON) tools/stack.py start
+
+jaeger-stop: ## End them.
+	$(PYTHON) tools/stack.py stop
 
 docs: $(READY) ## The documentation as a site, in site/.
 	$(BIN)/mkdocs build --strict

