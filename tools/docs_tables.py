@@ -69,10 +69,32 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "`$XDG_STATE_HOME/scenetest-otel` is the last store. Default: `~/.local/state`.",
     ),
     (
-        "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "Where it is set, `instrument()` makes a run even if no directory is named.",
+        "SCENETEST_OTEL_EXIT_WAIT",
+        "Seconds for which the process that made the run waits at its exit for the delivery. Default: 1.",
     ),
-    ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "As `OTEL_EXPORTER_OTLP_ENDPOINT`."),
+    (
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "Base URL for delivery; over HTTP `/v1/traces` is added. With it `instrument()` alone makes a run.",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "The same as a whole URL, taken as it is. All others of these have a form for traces, too, which comes first.",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "`grpc` or `http/protobuf`. Default: `grpc` for port 4317, else `http/protobuf`.",
+    ),
+    ("OTEL_EXPORTER_OTLP_HEADERS", "`key=value` with commas between, values percent-encoded: credentials, mostly."),
+    ("OTEL_EXPORTER_OTLP_COMPRESSION", "`none`, `gzip`, over HTTP also `deflate`. Default: `none`."),
+    ("OTEL_EXPORTER_OTLP_TIMEOUT", "Seconds that one attempt may take. Default: 10."),
+    ("OTEL_EXPORTER_OTLP_CERTIFICATE", "File with the certificate authority of a TLS endpoint."),
+    ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "File with our own key, for endpoints that ask for one."),
+    ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "File with the certificate of that key."),
+    ("OTEL_EXPORTER_OTLP_INSECURE", "`true`: no TLS over gRPC where the endpoint has neither `http` nor `https`."),
+    (
+        "OTEL_TRACES_EXPORTER",
+        "`otlp`, `none` (nothing is delivered), or in `run` and `push` also `console`. Default: `otlp`.",
+    ),
     ("OTEL_SERVICE_NAME", "`service.name` of the process's spans. Read when the process begins to record."),
     (
         "OTEL_RESOURCE_ATTRIBUTES",

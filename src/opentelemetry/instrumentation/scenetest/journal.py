@@ -40,6 +40,12 @@ RUN_FILE = "run.json"
 LOGS = "logs"
 """The folder in a run directory with logs of its processes that nobody else would have kept."""
 
+DELIVERY_LOCK = "delivery.lock"
+"""Held by the one process that delivers the run, or waits for its end to do so."""
+
+DELIVERY_STATE = "delivery.json"
+"""What the process that made the run has to know about its delivery: the `problem`, empty for none."""
+
 RUN_VARIABLE = "SCENETEST_OTEL_RUN"
 """The environment variable with the run directory: set by whoever makes the run, for all processes below."""
 
@@ -185,11 +191,13 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
     return directory
 
 
-def remove_if_empty(directory: str) -> None:
-    """Remove a run directory in which nothing was recorded."""
-    if os.listdir(directory) == [RUN_FILE]:
-        os.unlink(os.path.join(directory, RUN_FILE))
-        os.rmdir(directory)
+def remove_if_empty(directory: str) -> bool:
+    """Remove a run directory in which nothing was recorded, and tell whether that was so."""
+    if os.listdir(directory) != [RUN_FILE]:
+        return False
+    os.unlink(os.path.join(directory, RUN_FILE))
+    os.rmdir(directory)
+    return True
 
 
 def state_store() -> str:

@@ -105,6 +105,15 @@ class Process:
         return monotonic_ns + int(anchor["unix_ns"]) - int(anchor["monotonic_ns"])
 
 
+def read_facts(directory: Path) -> dict[str, Any]:
+    """Return what `run.json` says; empty where it is missing or damaged."""
+    try:
+        facts: object = json.loads((directory / journal.RUN_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
+
+
 class NotAJournalError(ValueError):
     """The file has no `process` line that can be read."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, cast
 
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.replay import read_facts
 
 LOCAL_STORE = "scenetest-runs"
 """The store of `scenetest-otel run` in the working directory, where nothing else is asked for."""
@@ -92,15 +91,6 @@ def newest(given: str | None = None) -> Path:
         places = ", ".join(str(store) for store in stores(given))
         raise BadInputError(f"no run is stored in {places}; record one with: scenetest-otel run -- CMD...")
     return runs[-1]
-
-
-def read_facts(directory: Path) -> dict[str, Any]:
-    """Return what `run.json` says; empty where it is missing or damaged."""
-    try:
-        facts: object = json.loads((directory / journal.RUN_FILE).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
 
 
 def _started(directory: Path) -> int:

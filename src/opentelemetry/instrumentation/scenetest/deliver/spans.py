@@ -37,15 +37,10 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         directory: the run directory.
         run: the run's facts, of `run.json`.
     """
-    cases: list[Link] = []
-    for path in sorted(directory.glob(f"*{journal.SUFFIX}")):
+    for path in _journals(directory):
         with suppress(replay.NotAJournalError):
-            for span in of_journal(path, run):
-                if span.attributes and "test.case.result.status" in span.attributes and span.context:
-                    cases.append(Link(span.context))
-                yield span
-    if (whole := _run_span(run, cases)) is not None:
-        yield whole
+            yield from of_journal(path, run)
+    yield from of_run_itself(directory, run)
 
 
 def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
@@ -72,29 +67,41 @@ def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         yield _span(span, record.process, resources[id(span.conditions)], run)
 
 
-def _run_span(run: Mapping[str, Any], cases: Sequence[Link]) -> ReadableSpan | None:
-    """Return the span of a run that `scenetest-otel run` made and saw end, with links to its cases; else None.
+def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
+    """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its cases; else nothing.
 
     It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
     found under the conditions of each.
     """
     context = _run_context(run)
     if context is None or run.get("ended_unix_ns") is None:
-        return None
+        return
     code = run.get("exit_code")
     attributes = {"scenetest.run.id": run["id"], "scenetest.run.name": run.get("name"), "process.exit.code": code}
-    return ReadableSpan(
+    yield ReadableSpan(
         name=text(f"run {run.get('name')}"),
         context=context,
         resource=SharedResource(clean({"service.name": DEFAULT_SERVICE_NAME, **attributes})),
         attributes=clean(attributes),
-        links=cases,
+        links=list(_case_links(directory)),
         kind=SpanKind.INTERNAL,
         status=Status(StatusCode.OK if code == 0 else StatusCode.ERROR),
         start_time=run["started_unix_ns"],
         end_time=run["ended_unix_ns"],
         instrumentation_scope=SCOPE,
     )
+
+
+def _case_links(directory: Path) -> Iterator[Link]:
+    for path in _journals(directory):
+        with suppress(replay.NotAJournalError):
+            for span in replay.Journal(path).spans():
+                if span.kind == "case" and span.outcome != "running":
+                    yield Link(_context(span.trace_id, span.span_id))
+
+
+def _journals(directory: Path) -> Sequence[Path]:
+    return sorted(directory.glob(f"*{journal.SUFFIX}"))
 
 
 def _span(span: Span, process: Process, of: SharedResource, run: Mapping[str, Any]) -> ReadableSpan:

@@ -13,7 +13,7 @@ from itertools import count
 from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import autoload, faults
+from opentelemetry.instrumentation.scenetest.record import autoload, faults, watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ class Session:
             self._writer = journal.Writer(run)
             self.write = self._writer.write
             self.conditions = observe.conditions()
+            watch.start(run)
             self.write_line("process", schema=journal.SCHEMA, **observe.identity(), conditions=self.conditions)
         except Exception as error:
             self.close()
@@ -188,8 +189,13 @@ def finish() -> None:
 
 def discard() -> None:
     """End the session for good; a later case or dispatch makes a new one."""
-    global current
     finish()
+    let_go()
+
+
+def let_go() -> None:
+    """Free the lock of the journal, whose end is written."""
+    global current
     if current is not None:
         current.close()
         current = None

@@ -6,9 +6,8 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import autoload, faults, session, simpler
+from opentelemetry.instrumentation.scenetest.record import autoload, faults, session, simpler, watch
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _NAME = "scenetest"
 
 _made_run: str | None = None
@@ -28,6 +27,8 @@ def instrument(journal_dir: str | os.PathLike[str] | None = None) -> None:
         autoload.install()
         session.directory = os.environ.get(journal.RUN_VARIABLE) or _make_run(journal_dir)
         session.instrumented = True
+        if session.directory:
+            watch.hold(session.directory)
     except Exception as error:
         faults.swallow("instrument this process", error)
 
@@ -40,6 +41,7 @@ def uninstrument() -> None:
     autoload.uninstall()
     simpler.uninstall()
     session.discard()
+    watch.release()
     session.instrumented, session.directory = False, None
     if _made_run is not None:
         os.environ.pop(journal.RUN_VARIABLE, None)
@@ -57,7 +59,7 @@ def _is_disabled() -> bool:
 def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
     global _made_run
     store = os.fspath(journal_dir) if journal_dir else os.environ.get(journal.STORE_VARIABLE)
-    if not store and not any(os.environ.get(name) for name in _ENDPOINTS):
+    if not store and not watch.has_endpoint():
         return None
     import atexit
 
@@ -67,13 +69,29 @@ def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
         faults.swallow("make a run directory", error)
         return None
     os.environ[journal.RUN_VARIABLE] = _made_run
-    atexit.register(_clear_up, _made_run)
+    atexit.register(_leave, _made_run, os.getpid())
     return _made_run
 
 
-def _clear_up(run: str) -> None:
-    from contextlib import suppress
+def _leave(directory: str, maker: int) -> None:
+    """End the run that this process made, as the last thing that it does; its forked children have no part in that."""
+    if os.getpid() != maker:
+        return
+    try:
+        session.let_go()
+        watch.release()
+        if not _clear_up(directory):
+            watch.wait(directory)
+    except KeyboardInterrupt:
+        return
+    except Exception as error:
+        faults.swallow("end the run", error)
 
-    # Somebody may have moved or removed it.
-    with suppress(OSError):
-        journal.remove_if_empty(run)
+
+def _clear_up(directory: str) -> bool:
+    """Remove a run in which nothing was recorded, and tell whether there is no run now."""
+    try:
+        return journal.remove_if_empty(directory)
+    except OSError:
+        # Somebody may have moved or removed it.
+        return True

@@ -1,0 +1,136 @@
+"""Where spans go and how, from the environment variables that OpenTelemetry specifies.
+
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/ names them. Differences between the specification and
+OpenTelemetry for Python are decided as Python has them: a timeout is in seconds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+Protocol = Literal["grpc", "http/protobuf"]
+
+TIMEOUT = 10.0
+"""Seconds that one attempt may take where `OTEL_EXPORTER_OTLP_TIMEOUT` does not say otherwise."""
+
+GRPC_PORT = 4317
+TRACES_PATH = "v1/traces"
+_PROTOCOLS = ("grpc", "http/protobuf")
+_COMPRESSIONS = {"grpc": ("none", "gzip"), "http/protobuf": ("none", "gzip", "deflate")}
+_EXPORTERS = ("otlp", "console", "none")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An OTLP endpoint.
+
+    Attributes:
+        url: over HTTP what is posted to; over gRPC scheme, host and port.
+        protocol: how to speak to it.
+        timeout: seconds that one attempt may take.
+        compression: `none`, `gzip` or `deflate`.
+    """
+
+    url: str
+    protocol: Protocol
+    timeout: float = TIMEOUT
+    compression: str = "none"
+
+    @property
+    def host(self) -> str:
+        """The host, for messages and to tell what is on this machine."""
+        return urlsplit(_with_scheme(self.url)).hostname or ""
+
+    @property
+    def is_behind_proxy(self) -> bool:
+        """Whether the environment sends to a proxy what is for this machine's own loopback."""
+        proxies = {scheme for scheme in getproxies() if scheme in ("http", "https", "grpc", "all")}
+        return self.host in _LOOPBACK and bool(proxies) and not proxy_bypass(self.host)
+
+
+def exporters(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """Return which of `otlp` and `console` spans go to; nothing for `none`.
+
+    Raises:
+        BadInputError: `OTEL_TRACES_EXPORTER` names another.
+    """
+    given = environment.get("OTEL_TRACES_EXPORTER") or "otlp"
+    names = [name.strip().lower() for name in given.split(",") if name.strip()]
+    for name in names:
+        if name not in _EXPORTERS:
+            raise BadInputError(f"OTEL_TRACES_EXPORTER={given!r} is not supported: use {', '.join(_EXPORTERS)}")
+    return frozenset(names) - {"none"}
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Endpoint | None:
+    """Return the endpoint that the environment names, None if it names none.
+
+    Raises:
+        BadInputError: a variable has a value that cannot be used.
+    """
+    whole = environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "").strip()
+    base = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip()
+    given = whole or base
+    if not given:
+        return None
+    name, value = _either("OTEL_EXPORTER_OTLP_PROTOCOL", environment)
+    protocol = value or ("grpc" if _port(given) == GRPC_PORT else "http/protobuf")
+    if protocol not in _PROTOCOLS:
+        raise BadInputError(f"{name}={value!r} is not supported: use {' or '.join(_PROTOCOLS)}")
+    if protocol == "http/protobuf" and urlsplit(given).scheme not in ("http", "https"):
+        raise BadInputError(f"the OTLP endpoint {given!r} is not a URL: write it as http://{given}")
+    url = given if whole or protocol == "grpc" else f"{given.rstrip('/')}/{TRACES_PATH}"
+    compression = _compression(protocol, environment)
+    return Endpoint(url, protocol, _timeout(environment), compression)
+
+
+def setting(name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the value of a variable `OTEL_EXPORTER_OTLP_*` as it holds for traces; empty if there is none."""
+    return _either(name, environment)[1]
+
+
+def _either(name: str, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return name and value of the variable that counts: that for traces before that for all signals."""
+    for variable in (name.replace("_OTLP_", "_OTLP_TRACES_"), name):
+        if value := environment.get(variable, "").strip():
+            return variable, value
+    return name, ""
+
+
+def _compression(protocol: str, environment: Mapping[str, str]) -> str:
+    name, value = _either("OTEL_EXPORTER_OTLP_COMPRESSION", environment)
+    compression = value.lower() or "none"
+    if compression not in _COMPRESSIONS[protocol]:
+        possible = ", ".join(_COMPRESSIONS[protocol])
+        raise BadInputError(f"{name}={value!r} is not supported over {protocol}: use {possible}")
+    return compression
+
+
+def _timeout(environment: Mapping[str, str]) -> float:
+    name, value = _either("OTEL_EXPORTER_OTLP_TIMEOUT", environment)
+    try:
+        seconds = float(value or TIMEOUT)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise BadInputError(f"{name}={value!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(_with_scheme(url)).port
+    except ValueError as error:
+        raise BadInputError(f"the OTLP endpoint {url!r} is not a URL: {error}") from error
+
+
+def _with_scheme(url: str) -> str:
+    return url if "://" in url else f"//{url}"

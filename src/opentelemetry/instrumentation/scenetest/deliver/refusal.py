@@ -1,0 +1,63 @@
+"""Why a batch was not accepted, as a sentence with the way out.
+
+The stock exporters tell a caller that it failed, and their logger perhaps why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CREDENTIALS = "set OTEL_EXPORTER_OTLP_HEADERS to what it asks for, such as authorization=Bearer%20..."
+IS_IT_UP = "is it running, and is this its address?"
+PLAIN = "it does not speak TLS: write http:// in the endpoint"
+CERTIFICATE = "name its certificate authority with OTEL_EXPORTER_OTLP_CERTIFICATE"
+NO_PROXY = "a proxy is set for this machine's own loopback: set NO_PROXY=localhost,127.0.0.1"
+TRY_GRPC = "it does not speak HTTP/1.1, perhaps gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL=grpc"
+TRY_HTTP = "it does not speak gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+PATH = "OTEL_EXPORTER_OTLP_ENDPOINT is a base to which /v1/traces is added, ..._TRACES_ENDPOINT is taken as it is"
+NOT_OTLP = "something else answers at this address, perhaps a proxy or a login page"
+
+
+@dataclass
+class Refused(Exception):  # noqa: N818 - it is an answer, and often nobody's error
+    """A batch that was not accepted.
+
+    Attributes:
+        what: what happened, in the backend's words where it had some.
+        way_out: what to do about it; empty where waiting is all.
+        retry: whether the same batch may be accepted later.
+        after: seconds that the backend asked to wait.
+        too_large: whether a smaller batch may be accepted.
+    """
+
+    what: str
+    way_out: str = ""
+    retry: bool = False
+    after: float | None = None
+    too_large: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.way_out}" if self.way_out else self.what
+
+
+class Unencodable(Exception):  # noqa: N818
+    """A batch in which the official encoder chokes on at least one span."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The answer to an accepted batch.
+
+    Attributes:
+        rejected: spans of it that the backend threw away.
+        message: what it said about that.
+    """
+
+    rejected: int = 0
+    message: str = ""
+
+
+def shortened(text: str, limit: int = 200) -> str:
+    """Return somebody else's words on one line, cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

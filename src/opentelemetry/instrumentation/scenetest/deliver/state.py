@@ -1,0 +1,43 @@
+"""The two small files of a delivery in a run directory: who delivers, and how that goes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+
+from opentelemetry.instrumentation.scenetest import journal
+
+
+class Lock:
+    """Keeps everybody else from delivering a run. A watcher that became this process holds it already.
+
+    Attributes:
+        held: whether this process holds it; else somebody else delivers, or waits for the end of the run to do so.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._descriptor = os.open(directory / journal.DELIVERY_LOCK, os.O_RDWR | os.O_CREAT, journal.FILE_MODE)
+        self.held = journal.try_lock(self._descriptor)
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        os.close(self._descriptor)
+
+
+def write(directory: Path, *, problem: str) -> None:
+    """Tell the process that made the run how its delivery goes.
+
+    Args:
+        directory: the run directory.
+        problem: one sentence; empty for none.
+    """
+    path = directory / journal.DELIVERY_STATE
+    new = path.with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, journal.FILE_MODE)
+    with open(descriptor, "w", encoding="ascii") as file:
+        json.dump({"problem": problem}, file)
+    new.replace(path)

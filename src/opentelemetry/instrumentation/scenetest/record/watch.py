@@ -1,0 +1,128 @@
+"""Has the run delivered when it has ended: starts the watcher, and at exit waits a moment for it.
+
+The process that made the run holds a lock on the run's own file for as long as it lives. The watcher waits for that
+lock, and for those of all journals, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest.record import faults
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
+_OTLP_TIMEOUT = 10.0
+_POLL = 0.005
+_STRAGGLER_SECONDS = 60
+"""How long processes may outlive the one that made the run before the rest of it is delivered."""
+_OTHERS_SITE = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
+
+_run_file: int | None = None
+"""The run's own file, which this process holds the lock of."""
+
+
+def has_endpoint() -> bool:
+    """Tell whether the environment says where spans are to go."""
+    exporters = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
+    return "otlp" in exporters and any(os.environ.get(name) for name in ENDPOINTS)
+
+
+def hold(directory: str) -> None:
+    """Hold a run open that is to be delivered, unless another process does, as the one that made it and is still alive.
+
+    Not only that one: exec may have turned it into this.
+    """
+    global _run_file
+    if not has_endpoint():
+        return
+    try:
+        descriptor = os.open(os.path.join(directory, journal.RUN_FILE), os.O_RDWR)
+    except OSError:
+        return
+    if journal.try_lock(descriptor):
+        _run_file = descriptor
+    else:
+        os.close(descriptor)
+
+
+def release() -> None:
+    """Let go of the run; in a forked child, of the descriptor that it inherited."""
+    global _run_file
+    if _run_file is not None:
+        os.close(_run_file)
+        _run_file = None
+
+
+def start(directory: str) -> None:
+    """Start the watcher of a run, unless it has one or there is nowhere to send spans to. Takes some 15 ms."""
+    if not has_endpoint() or not sys.executable or _is_watched(directory):
+        return
+    from subprocess import DEVNULL, Popen
+
+    script = os.path.join(os.path.dirname(__file__), "watcher.py")
+    try:
+        starter = Popen(
+            [sys.executable, "-I", "-S", script, directory, str(_STRAGGLER_SECONDS)],
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            cwd="/",
+            env=_environment(),
+            start_new_session=True,
+        )
+        # It ends as soon as it has forked; reaped here, no wait() of the host ever meets it.
+        starter.wait()
+    except OSError as error:
+        faults.swallow("start the process that delivers", error)
+
+
+def wait(directory: str) -> None:
+    """Wait a moment for the delivery, with all locks of this process released, and say what became of it."""
+    if not has_endpoint() or not any(name.endswith(journal.SUFFIX) for name in os.listdir(directory)):
+        return
+    import json
+    from time import monotonic, sleep
+
+    state = os.path.join(directory, journal.DELIVERY_STATE)
+    deadline = monotonic() + _patience()
+    while not os.path.exists(state) and monotonic() < deadline:
+        sleep(_POLL)
+    try:
+        with open(state, encoding="ascii") as file:
+            problem = json.load(file)["problem"]
+    except OSError:
+        problem = "not delivered yet"
+    if problem:
+        sys.stderr.write(f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {directory}\n")
+
+
+def _is_watched(directory: str) -> bool:
+    try:
+        return journal.is_held(os.path.join(directory, journal.DELIVERY_LOCK)) is True
+    except OSError:
+        return False
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which no Python instruments itself: the watcher's and the deliverer's."""
+    environment = {key: value for key, value in os.environ.items() if key != journal.RUN_VARIABLE}
+    path = environment.get("PYTHONPATH", "").split(os.pathsep)
+    kept = [entry for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
+    return {**environment, "PYTHONPATH": os.pathsep.join(kept)}
+
+
+def _patience() -> float:
+    """Return for how many seconds to wait: as pid 1 the OTLP timeout, since nothing outlives a container's first."""
+    name, default = _EXIT_WAIT_VARIABLE, _EXIT_WAIT
+    if os.getpid() == 1:
+        name, default = "OTEL_EXPORTER_OTLP_TIMEOUT", _OTLP_TIMEOUT
+    try:
+        return float(os.environ.get(name) or default)
+    except ValueError:
+        return default
+
+
+os.register_at_fork(after_in_child=release)
