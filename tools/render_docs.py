@@ -89,25 +89,36 @@ def _exit_codes() -> str:
 
 def _command(name: str) -> str:
     """Return usage, help and options of a command, as `--help` has them."""
-    context = click.Context(program)
-    command = program.get_command(context, name)
+    program_context = click.Context(program)
+    command = program.get_command(program_context, name)
     assert command is not None
-    context = click.Context(command, context, name)
-    usage, options = [PROGRAM, name], list[Row]()
-    for parameter in command.params:
-        metavar = parameter.make_metavar(context)
-        if not isinstance(parameter, click.Option):
-            usage.append(metavar)
-            continue
-        meaning, long = parameter.help or "", parameter.opts[-1]
-        if isinstance(parameter.type, click.Choice):
-            metavar = long.lstrip("-").upper()
-            meaning = f"{meaning.rstrip('.')}: {', '.join(map(code, parameter.type.choices))}."
-        value = "" if parameter.is_flag else f" {metavar}"
-        usage.append(f"{long}{value}" if parameter.required else f"[{long}{value}]")
-        options.append((code(", ".join(parameter.opts) + value), meaning))
-    text = inspect.cleandoc(command.help or "")
-    return f"    {' '.join(usage)}\n\n{text}\n\n{table(('option', 'meaning'), options) if options else ''}"
+    context = click.Context(command, program_context, name)
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    arguments = [one.make_metavar(context) for one in command.params if not isinstance(one, click.Option)]
+    usage = " ".join([PROGRAM, name, *(_optional(one, context) for one in options), *arguments])
+    rows = [(code(", ".join(one.opts) + _value(one, context)), _meaning(one)) for one in options]
+    return f"    {usage}\n\n{inspect.cleandoc(command.help or '')}\n\n{table(('option', 'meaning'), rows)}"
+
+
+def _optional(option: click.Option, context: click.Context) -> str:
+    text = option.opts[-1] + _value(option, context)
+    return text if option.required else f"[{text}]"
+
+
+def _value(option: click.Option, context: click.Context) -> str:
+    """Return what stands for the value of an option: a word, where click would spell out a type."""
+    if option.is_flag:
+        return ""
+    if isinstance(option.type, click.Choice):
+        return f" {option.opts[-1].lstrip('-').upper()}"
+    return " NUMBER" if option.type.name.endswith("range") else f" {option.make_metavar(context)}"
+
+
+def _meaning(option: click.Option) -> str:
+    words = option.help or ""
+    if isinstance(option.type, click.Choice):
+        words = f"{words.rstrip('.')}: {', '.join(map(code, option.type.choices))}."
+    return f"{words} Default: {option.default}." if option.show_default else words
 
 
 def _named(head: Sequence[str], rows: Sequence[Row]) -> Callable[[], str]:

@@ -21,7 +21,14 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 @click.command(cls=ArmsCommand)
 @click.argument("arms", nargs=-1, metavar="RUN... | BASE... -- MEASURE...", type=click.UNPROCESSED)
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), default="report.html", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="File to write.",
+)
 @comparison_options
 def report(arms: tuple[str, ...], store: str | None, output: str, **asked: Any) -> int:
     """Write a page that needs no network: verdict, conditions side by side, every round a point.
