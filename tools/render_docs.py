@@ -58,13 +58,16 @@ def _group(condition: Condition) -> str:
     return "torch" if condition.attribute.startswith("torch") else "process"
 
 
+_TYPES = {str: "text", bool: "true or false", int: "integer", float: "number"}
+
+
 def _conditions(group: str) -> str:
     rows = [
-        (code(one.attribute), one.type.__name__, one.use, one.meaning, one.observed)
+        (code(one.attribute), f"{one.use}, {_TYPES[one.type]}", one.meaning, one.observed)
         for one in CONDITIONS.values()
         if _group(one) == group
     ]
-    return table(("attribute", "type", "use", "value", "observed"), rows)
+    return table(("attribute", "use, type", "value", "observed"), rows)
 
 
 def _variables() -> str:
