@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from markers import LOGS, strace
+from support.backends import Backend, serving
 from support.scripts import record
 
-from opentelemetry.instrumentation.scenetest.analyse import runs, verdict
+from opentelemetry.instrumentation.scenetest import replay
+from opentelemetry.instrumentation.scenetest.analyse import runs, stores, verdict
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.cli.ingest import ingest
 from opentelemetry.instrumentation.scenetest.cli.show import show
 from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, NOT_RECORDED, RULER
+from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.native import alone
 
 AUTOLOAD = 'torch_backend_autoload setting=0 raw="0" raw_truncated=false effective=disabled torch_imported=true'
 STAMP = (
@@ -144,9 +152,69 @@ def test_a_log_is_added_to_a_recorded_run_and_part_of_it_again_without_duplicate
     assert dispatch.outcome == "pass"
 
 
+def test_logs_of_the_processes_of_one_run_are_one_run(tmp_path: Path) -> None:
+    node, chip = tmp_path / "host.1.log", tmp_path / "host.7.log"
+    node.write_text("".join(strace("node.graph_build", start, 50, pid=1, inv=start) for start in (100, 200)))
+    chip.write_text("".join(strace("chip.run", start, 20, pid=7, inv=start) for start in (110, 210)))
+    assert "4 markers, all placed, none torn" in ingested(tmp_path / "made", node, chip)
+    (process,) = runs.load(tmp_path / "made").processes
+    assert process.record.pid == 1
+    assert [case.span.name for case in process.cases] == ["host.1"]
+    assert len(process.cases[0].dispatches) == 2
+
+
+def test_a_log_that_is_added_after_delivery_is_delivered_with_the_ids_that_were_there(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.log", tmp_path / "second.log"
+    first.write_text(strace("chip.run", 10, 30, inv=1))
+    second.write_text(strace("chip.run.bind", 15, 5, inv=1, depth=1))
+    directory = tmp_path / "made"
+
+    def deliver() -> int:
+        sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 2))
+        tally = ship.Shipment(directory, stores.read_facts(directory), sender, 0).deliver()
+        sender.close()
+        return tally.accepted
+
+    ingested(directory, first)
+    with serving(Backend()) as backend:
+        assert deliver() == 3  # case, dispatch, chip.run
+        assert ship.is_delivered(directory)
+        assert "scenetest-otel push" in ingested(directory, second)
+        assert not ship.is_delivered(directory)
+        assert deliver() == 4
+        assert (len(backend.taken), backend.repeats) == (4, 3)
+        assert ship.is_delivered(directory)
+
+
+LINES = [
+    *(LOGS / "l3-two-devices.log").read_text().splitlines(keepends=True)[:30],
+    *(LOGS / "l2-bind-phases.log").read_text().splitlines(keepends=True)[:20],
+    STAMP,
+    '[stamp] a "b\n',
+    f"{AUTOLOAD} torch_npu_loaded=true\n",
+    "  TestL3Group::default FAILED: 3 elements differ\n",
+]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from(LINES), max_size=40))
+def test_whatever_the_order_of_its_lines_a_log_gives_whole_journals_or_none(lines: list[str]) -> None:
+    with TemporaryDirectory() as directory:
+        log = written(Path(directory), "".join(lines))
+        try:
+            told = alone.listen([log])
+        except BadInputError:
+            return
+        for name, text in alone.journals(told, "seed"):
+            (Path(directory) / name).write_text(text)
+            recorded = replay.Journal(Path(directory) / name)
+            assert {span.kind for span in recorded.spans()} == {"case", "dispatch"}
+            assert recorded.process.torn_lines == 0
+
+
 def test_a_log_without_markers_makes_no_run(tmp_path: Path) -> None:
     log = written(tmp_path, "nothing to see\n")
-    with pytest.raises(BadInputError, match="holds no native timing markers"):
+    with pytest.raises(BadInputError, match="no native timing markers"):
         CliRunner().invoke(ingest, [str(tmp_path / "made"), str(log)], catch_exceptions=False)
     assert not (tmp_path / "made").exists()
 

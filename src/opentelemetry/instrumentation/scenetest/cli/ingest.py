@@ -11,6 +11,7 @@ import click
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.analyse import runs, stores
 from opentelemetry.instrumentation.scenetest.cli.native import accounting
+from opentelemetry.instrumentation.scenetest.deliver import acknowledged
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import alone, logs
 
@@ -29,15 +30,19 @@ def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
     again changes nothing.
     """
     directory = _existing(run, store) or _make(run, store, files)
-    if stores.read_facts(directory).get("by") == MADE_BY:
-        _write_journals(directory, files)
     added = 0
     for path in files:
         with path.open("rb") as file:
             added += logs.add(directory, file, path.stem) is not None
+    facts = stores.read_facts(directory)
+    if added and facts.get("by") == MADE_BY:
+        _write_journals(directory, facts["id"])
     counts = runs.load(directory).native().counts
     again = f", {len(files) - added} of {len(files)} logs were there already" if added < len(files) else ""
     click.echo(f"{directory}: {accounting(counts) or 'no markers in its logs'}{again}")
+    # Which of the native spans are new is not known by their number.
+    if added and acknowledged.forget(directory / acknowledged.NATIVE):
+        click.echo(f"its native spans were delivered before; deliver them again with: scenetest-otel push {run}")
 
 
 def _existing(run: str, store: str | None) -> Path | None:
@@ -51,19 +56,21 @@ def _existing(run: str, store: str | None) -> Path | None:
 
 
 def _make(run: str, store: str | None, files: Sequence[Path]) -> Path:
-    for path in files:
-        next(alone.journals(path))
-    parent = Path(run).parent if os.sep in run else stores.stores(store)[0]
-    command, started = alone.origin(files[0])
+    told = alone.listen(files)
+    path = Path(run) if os.sep in run else stores.stores(store)[0] / run
     try:
-        made = journal.make_run(str(parent), by=MADE_BY, command=command, name=Path(run).name, started_unix_ns=started)
-        return Path(made)
+        made = journal.make_run(
+            str(path.parent), by=MADE_BY, command=told.command, name=path.name, started_unix_ns=told.started_unix_ns
+        )
     except OSError as error:
         raise BadInputError(f"{run!r} can't be made: {error.strerror}") from error
+    return Path(made)
 
 
-def _write_journals(directory: Path, files: Sequence[Path]) -> None:
-    for path in files:
-        for name, text in alone.journals(path):
-            with open(directory / name, "w", encoding="ascii", opener=journal.private) as file:
-                file.write(text)
+def _write_journals(directory: Path, run_id: str) -> None:
+    """Write what all logs of a run tell together: a log of a worker belongs to the log of who forked it."""
+    for name, text in alone.journals(alone.listen(logs.logs_of(directory)), run_id):
+        path = directory / name
+        with open(path, "w", encoding="ascii", opener=journal.private) as file:
+            file.write(text)
+        acknowledged.forget(acknowledged.stem(path))

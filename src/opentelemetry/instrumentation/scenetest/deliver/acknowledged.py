@@ -15,6 +15,9 @@ from opentelemetry.instrumentation.scenetest import journal
 
 SUFFIX = ".ack"
 
+NATIVE = "native"
+"""Stands for a journal's name where the native spans of a whole run are acknowledged."""
+
 
 @dataclass
 class Acknowledgement:
@@ -49,6 +52,15 @@ def write(stem: Path, known: Acknowledgement) -> None:
     with open(descriptor, "w", encoding="ascii") as file:
         json.dump(asdict(known), file)
     new.replace(path)
+
+
+def forget(stem: Path) -> bool:
+    """Have everything sent again, with the ids that it had; False where nothing was sent yet."""
+    try:
+        stem.with_name(stem.name + SUFFIX).unlink()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def stem(path: Path) -> Path:

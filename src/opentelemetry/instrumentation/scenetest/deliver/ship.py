@@ -26,7 +26,7 @@ BATCH = 512
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 _OfRun = Callable[[Path, Mapping[str, Any]], Iterator[ReadableSpan]]
-_OF_THE_WHOLE: dict[str, _OfRun] = {"native": native.of_run, "run": spans.of_run_itself}
+_OF_THE_WHOLE: dict[str, _OfRun] = {acknowledged.NATIVE: native.of_run, "run": spans.of_run_itself}
 """Spans that are known only when nobody writes any more: native ones are placed among all dispatches."""
 
 
@@ -206,6 +206,8 @@ def _may_live(path: Path) -> bool:
     try:
         facts = replay.Journal(path).process.facts
     except replay.NotAJournalError:
+        return False
+    if "boot_id" not in facts:  # made of a log, by no process that lives
         return False
     here = os.uname().nodename, Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return (facts.get("host"), facts.get("boot_id")) != here

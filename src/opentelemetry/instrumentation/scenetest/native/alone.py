@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from opentelemetry.instrumentation.scenetest.conditions import (
     raw_attribute,
 )
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.strace import (
     AutoloadLine,
     CaseLine,
@@ -42,7 +44,7 @@ DERIVED = "scenetest.derived"
 
 _NODES = ("node.", "network1.", "network2.", "network3.")  # what the dispatching process of level 3 and above writes
 _CHIP = ("chip.run",)
-_VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+_NO_ANCHOR = ClockAnchor(0, 0, 0)
 
 
 @dataclass
@@ -54,7 +56,9 @@ class _Run:
 
 
 @dataclass
-class _Case:
+class Case:
+    """A case of a log. `runs`: by process and number."""
+
     suite: str
     name: str
     header: RuntimeHeader | None
@@ -63,78 +67,101 @@ class _Case:
 
 
 @dataclass
-class _Told:
-    """What a log tells beside its timings."""
+class Told:
+    """What the logs of a run tell.
 
-    cases: list[_Case]
-    anchor: ClockAnchor
+    Attributes:
+        cases: the cases, with the native runs in them; a log's runs outside any case are in one of its name.
+        anchor: the first clock anchor; zero without one.
+        autoload: the fields of every autoload line.
+        stamp: the text of the `[stamp]` line; empty without one.
+    """
+
+    cases: list[Case] = field(default_factory=list[Case])
+    anchor: ClockAnchor = _NO_ANCHOR
     autoload: list[dict[str, str | bool | None]] = field(default_factory=list[dict[str, str | bool | None]])
     stamp: str = ""
 
+    @property
+    def command(self) -> list[str]:
+        """The command of the `[stamp]` line."""
+        return _words(self.stamp)[1:]
 
-def journals(log: Path) -> Iterator[tuple[str, str]]:
-    """Yield a journal, as file name and text, for each process of a log that dispatched.
-
-    The same log gives the same journals.
-
-    Raises:
-        BadInputError: it holds no run of the native runtime.
-        OSError: it can't be read.
-    """
-    told = _listen(log)
-    pids = sorted({pid for case in told.cases for pid, _ in case.runs})
-    if not pids:
-        raise BadInputError(f"{log} holds no native timing markers: no run can be made of it")
-    with log.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-    for pid in pids:
-        seed = f"{digest.hexdigest()} {pid}"
-        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _lines(pid, told, seed))
-        yield f"{pid}-{_id(seed, 4)}{journal.SUFFIX}", text
+    @property
+    def started_unix_ns(self) -> int | None:
+        """Unix nanoseconds of the clock anchor."""
+        return self.anchor.wall_ns or None
 
 
-def origin(log: Path) -> tuple[list[str], int | None]:
-    """Return the command that wrote a log, and the Unix nanoseconds of its clock anchor; empty, None where it has none.
+def listen(paths: Sequence[Path]) -> Told:
+    """Read what logs tell beside their timings.
 
     Raises:
-        OSError: it can't be read.
+        BadInputError: they hold no run of the native runtime.
+        OSError: one can't be read.
     """
-    told = _listen(log)
-    return _words(told.stamp)[1:], told.anchor.wall_ns or None
-
-
-def _listen(log: Path) -> _Told:
-    with log.open("rb") as file:
-        leads = _leaders(read(file))
-    told = _Told([], ClockAnchor(0, 0, 0))
-    case = outside = _Case("", log.stem, None)
-    header: RuntimeHeader | None = None
-    with log.open("rb") as file:
-        for record in read(file):
-            match record:
-                case RuntimeHeader():
-                    header = record
-                case CaseLine(suite, name, None):
-                    case = _Case(suite, name, header)
-                    told.cases.append(case)
-                case CaseLine(suite, name, outcome):
-                    if (suite, name) == (case.suite, case.name):
-                        case.outcome = outcome
-                    case = outside
-                case Span() if not record.on_device and record.name.startswith(leads.get(record.pid, ())):
-                    _extend(case, record)
-                case ClockAnchor() if not told.anchor.pid:
-                    told.anchor = record
-                case AutoloadLine(text) if fields := logline.parse_log_line(text):
-                    told.autoload.append(fields)
-                case Stamp():
-                    told.stamp = record.text
-                case _:
-                    pass
-    told.cases.append(outside)
+    leads = _leaders(record for path in paths for record in _read(path))
+    told = Told()
+    for path in paths:
+        _listen(path, leads, told)
+    told.cases = list(_apart(told.cases))
+    if not told.cases:
+        raise BadInputError(f"{' '.join(map(str, paths))}: no native timing markers, so no run can be made of that")
     return told
+
+
+def journals(told: Told, seed: str) -> Iterator[tuple[str, str]]:
+    """Yield a journal, as file name and text, for each process that dispatched.
+
+    Args:
+        told: what the logs of the run tell.
+        seed: what its ids are derived from; with the same one, more logs change no id of what was there.
+    """
+    for pid in sorted({pid for case in told.cases for pid, _ in case.runs}):
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _lines(pid, told, f"{seed} {pid}"))
+        yield f"{pid}-{_id(f'{seed} {pid}', 4)}{journal.SUFFIX}", text
+
+
+def _read(log: Path) -> Iterator[Record]:
+    with log.open("rb") as file:
+        yield from read(file)
+
+
+def _apart(cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases that have runs, each run in one of them: several logs may hold it, perhaps one without its case."""
+    claimed: set[tuple[int, int]] = set()
+    for case in sorted(cases, key=lambda case: not case.suite):
+        case.runs = {key: run for key, run in case.runs.items() if key not in claimed}
+        claimed |= case.runs.keys()
+        if case.runs:
+            yield case
+
+
+def _listen(log: Path, leads: Mapping[int, tuple[str, ...]], told: Told) -> None:
+    case = outside = Case("", logs.name_of(log), None)
+    header: RuntimeHeader | None = None
+    for record in _read(log):
+        match record:
+            case RuntimeHeader():
+                header = record
+            case CaseLine(suite, name, None):
+                case = Case(suite, name, header)
+                told.cases.append(case)
+            case CaseLine(suite, name, outcome):
+                if (suite, name) == (case.suite, case.name):
+                    case.outcome = outcome
+                case = outside
+            case Span() if not record.on_device and record.name.startswith(leads.get(record.pid, ())):
+                _extend(case, record)
+            case ClockAnchor() if not told.anchor.pid:
+                told.anchor = record
+            case AutoloadLine(text) if fields := logline.parse_log_line(text):
+                told.autoload.append(fields)
+            case Stamp():
+                told.stamp = record.text
+            case _:
+                pass
+    told.cases.append(outside)
 
 
 def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
@@ -150,25 +177,28 @@ def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
     return nodes or chips
 
 
-def _extend(case: _Case, span: Span) -> None:
+def _extend(case: Case, span: Span) -> None:
     end_ns = span.start_ns + span.duration_ns
     run = case.runs.setdefault((span.pid, span.inv), _Run(span.start_ns, end_ns))
     run.start_ns, run.end_ns = min(run.start_ns, span.start_ns), max(run.end_ns, end_ns)
 
 
-def _lines(pid: int, told: _Told, seed: str) -> Iterator[dict[str, object]]:
+def _lines(pid: int, told: Told, seed: str) -> Iterator[dict[str, object]]:
     anchor = {"monotonic_ns": told.anchor.mono_ns, "unix_ns": told.anchor.wall_ns}
-    process: dict[str, object] = {"pid": pid, "anchor": anchor, "command": _words(told.stamp)[1:]}
+    process: dict[str, object] = {"pid": pid, "anchor": anchor, "command": told.command}
     yield {"kind": "process", "schema": journal.SCHEMA, **process, "conditions": _process_conditions(told)}
-    for number, case in enumerate(told.cases):
+    known: Counter[str] = Counter()
+    for case in told.cases:
+        name = f"{case.suite}::{case.name}"
+        known[name] += 1
         runs = sorted((run for (of, _), run in case.runs.items() if of == pid), key=lambda run: run.start_ns)
         if runs:
-            yield from _case_lines(case, runs, told, f"{seed} {number}")
+            yield from _case_lines(case, runs, told, f"{seed} {name} {known[name]}")
     if all(case.outcome for case in told.cases if case.suite):
         yield {"kind": "end", "at": 0}
 
 
-def _case_lines(case: _Case, runs: list[_Run], told: _Told, seed: str) -> Iterator[dict[str, object]]:
+def _case_lines(case: Case, runs: list[_Run], told: Told, seed: str) -> Iterator[dict[str, object]]:
     trace, case_id = _id(f"{seed} trace", 16), _id(f"{seed} case", 8)
     start_ns, end_ns = runs[0].start_ns, max(run.end_ns for run in runs)
     names = {"suite": case.suite, "name": case.name, "attributes": _case_conditions(case, told)}
@@ -184,13 +214,13 @@ def _case_lines(case: _Case, runs: list[_Run], told: _Told, seed: str) -> Iterat
         yield {"kind": "close", "id": case_id, **ended}
 
 
-def _process_conditions(told: _Told) -> dict[str, Value]:
+def _process_conditions(told: Told) -> dict[str, Value]:
     known = _of_autoload(told.autoload) | _of_stamp(told.stamp)
     missing = {key: NOT_RECORDED for key in RULER if CONDITIONS[key].scope == "process" and key not in known}
     return {**missing, **known}
 
 
-def _case_conditions(case: _Case, told: _Told) -> dict[str, Value]:
+def _case_conditions(case: Case, told: Told) -> dict[str, Value]:
     known: dict[str, Value] = {}
     if case.header:
         known |= {"scenetest.runtime": case.header.runtime, "scenetest.level": case.header.level}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -25,12 +26,18 @@ WORKERS = "scenetest.workers.pids"
 """The attribute of a case, or of a dispatch outside any, with the pids of the workers that its Worker forked."""
 
 _BLOCK = 1 << 20
+_CONTENT = re.compile(r"-[0-9a-f]{12}$")
 _NOT_ENDED = 2**63 - 1
 
 
 def logs_of(directory: Path) -> list[Path]:
     """Return the logs of a run: what its command printed, what was saved beside it, what was added later."""
     return sorted([*directory.glob("*.log"), *(directory / journal.LOGS).glob("*.log")])
+
+
+def name_of(log: Path) -> str:
+    """Return what a log was called when it was added."""
+    return _CONTENT.sub("", log.stem)
 
 
 def add(directory: Path, log: BinaryIO, name: str) -> Path | None:
