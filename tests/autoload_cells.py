@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -11,10 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from backends import install_backends
+from support.scripts import only_run
 
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src"
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+MEASURED = """
+from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
+
+
+def measure(name):
+    with case("Matrix", name), dispatch():
+        pass
+"""
 
 
 @dataclass(frozen=True)
@@ -23,10 +34,12 @@ class Cell:
 
     Attributes:
         setting: the variable as the process is launched with it.
+        files: further modules, by name.
         program: the lines that the process runs, with the helpers of `autoload_driver.py`.
         happened: what the witnesses must have seen: torch's own switch (`switch`), the backends (`trace`), the
             exceptions that reached the program (`raised`), the variable at the end (`variable`).
-        conditions: what the record must say, by attribute.
+        conditions: what the record must say at the end, by attribute.
+        earlier: what it must say each time before, complete.
     """
 
     group: str
@@ -34,9 +47,36 @@ class Cell:
     setting: str | None
     backends: list[str]
     environment: dict[str, str]
+    files: dict[str, str]
     program: list[str]
     happened: dict[str, Any]
     conditions: dict[str, Any]
+    earlier: list[dict[str, Any]]
+
+    def __str__(self) -> str:
+        return f"{self.group}: {self.name}"
+
+
+@dataclass(frozen=True)
+class RecordedCell:
+    """One row of the processes of a recorded run.
+
+    Attributes:
+        command: what the interpreter is given.
+        files: what it finds in its folder, by name; `measured.py` is there as well.
+        happened: what the backends must have traced (`trace`).
+        processes: by the name of the case that each process measures, the conditions of its dispatch.
+    """
+
+    group: str
+    name: str
+    setting: str | None
+    backends: list[str]
+    environment: dict[str, str]
+    command: list[str]
+    files: dict[str, str]
+    happened: dict[str, Any]
+    processes: dict[str, dict[str, Any]]
 
     def __str__(self) -> str:
         return f"{self.group}: {self.name}"
@@ -52,29 +92,71 @@ class Result:
     trace: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
 
+@dataclass
+class Recorded:
+    """What came out of a recorded run: the conditions of the dispatch of each case, and what the backends traced."""
+
+    processes: dict[str, dict[str, Any]]
+    trace: list[tuple[int, str]]
+
+
+def torch_version(python: str) -> str:
+    """Return the version that the torch of an interpreter has written in its own file; nothing is imported."""
+    (file,) = Path(python).parent.parent.glob("lib/python3.*/site-packages/torch/version.py")
+    return runpy.run_path(str(file))["__version__"]
+
+
 def load_cells() -> list[Cell]:
-    """Read the data file."""
-    data: dict[str, Any] = json.loads((TESTS / "data/autoload_cells.json").read_text("utf-8"))
-    return [_cell(row, data["defaults"]) for row in data["cells"]]
+    """Read the rows that `autoload_driver.py` runs."""
+    data = _data()
+    defaults = data["defaults"]
+    cells: list[Cell] = []
+    for row in data["cells"]:
+        values: dict[str, Any] = {**defaults, **row}
+        for name in ("environment", "happened"):
+            values[name] = {**defaults[name], **row.get(name, {})}
+        if isinstance(values["setting"], dict):
+            values["setting"] = values["setting"]["repeat"] * values["setting"]["times"]
+        values["files"] = _texts(values["files"])
+        values["conditions"] = _conditions(defaults["conditions"], row["conditions"])
+        cells.append(Cell(**values))
+    return cells
 
 
-def _cell(row: dict[str, Any], defaults: dict[str, Any]) -> Cell:
-    values: dict[str, Any] = {**defaults, **row}
-    for name in ("environment", "happened", "conditions"):
-        values[name] = {**defaults[name], **row.get(name, {})}
-    if isinstance(values["setting"], dict):
-        values["setting"] = values["setting"]["repeat"] * values["setting"]["times"]
-    values["conditions"] = {name: value for name, value in values["conditions"].items() if value is not None}
-    return Cell(**values)
+def load_recorded() -> list[RecordedCell]:
+    """Read the rows that are recorded runs."""
+    data = _data()
+    defaults = data["recorded_defaults"]
+    cells: list[RecordedCell] = []
+    for row in data["recorded"]:
+        values: dict[str, Any] = {"setting": None, "environment": {}, **row, "files": _texts(row["files"])}
+        values["processes"] = {
+            name: _conditions(defaults["conditions"], changes) for name, changes in row["processes"].items()
+        }
+        cells.append(RecordedCell(**values))
+    return cells
 
 
-def fresh_environment(cell: Cell, folder: Path) -> dict[str, str]:
+def _data() -> dict[str, Any]:
+    return json.loads((TESTS / "data/autoload_cells.json").read_text("utf-8"))
+
+
+def _texts(files: dict[str, list[str]]) -> dict[str, str]:
+    return {name: "".join(f"{line}\n" for line in lines) for name, lines in files.items()}
+
+
+def _conditions(defaults: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A condition that is null does not apply."""
+    return {name: value for name, value in {**defaults, **changes}.items() if value is not None}
+
+
+def fresh_environment(cell: Cell | RecordedCell, folder: Path) -> dict[str, str]:
     """Return the environment of a fresh interpreter that finds our sources and the backends of the cell."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SCENETEST_", "OTEL_"))}
     # Torch takes twice as long to import where its compiled files are not kept.
     for name in (VARIABLE, "PYTHONDONTWRITEBYTECODE"):
         environment.pop(name, None)
-    environment["PYTHONPATH"] = os.pathsep.join([str(folder / "backends"), str(SOURCES)])
+    environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(folder / "backends"), str(SOURCES)])
     environment["BACKEND_TRACE"] = str(folder / "trace")
     if cell.setting is not None:
         environment[VARIABLE] = cell.setting
@@ -89,13 +171,34 @@ def run_cell(cell: Cell, folder: Path, python: str = sys.executable) -> Result:
         python: the interpreter; its torch is the one under test.
     """
     install_backends(cell.backends, folder / "backends")
+    for name, text in cell.files.items():
+        (folder / name).write_text(text, "utf-8")
     (folder / "cell.json").write_text(json.dumps({"name": cell.name, "program": cell.program}), "utf-8")
     command = [python, str(TESTS / "autoload_driver.py"), str(folder / "cell.json"), str(folder / "result.json")]
     done = subprocess.run(
         command, cwd=folder, env=fresh_environment(cell, folder), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    trace = folder / "trace"
-    lines = trace.read_text("utf-8").splitlines() if trace.exists() else []
-    events = [(int(moment), event) for moment, _, event in (line.partition(" ") for line in lines)]
-    return Result(**json.loads((folder / "result.json").read_text("utf-8")), trace=events)
+    return Result(**json.loads((folder / "result.json").read_text("utf-8")), trace=_trace(folder))
+
+
+def run_recorded(cell: RecordedCell, folder: Path) -> Recorded:
+    """Run a cell below a store of its own and read back what every process recorded."""
+    install_backends(cell.backends, folder / "backends")
+    for name, text in {**cell.files, "measured.py": MEASURED}.items():
+        (folder / name).write_text(text, "utf-8")
+    environment = {**fresh_environment(cell, folder), "SCENETEST_OTEL_DIR": str(folder / "store")}
+    done = subprocess.run(
+        [sys.executable, *cell.command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = only_run(folder / "store")
+    cases = [case for process in run.processes for case in process.cases]
+    conditions = {case.span.name: dict(case.dispatches[0].conditions) for case in cases}
+    return Recorded(conditions, _trace(folder))
+
+
+def _trace(folder: Path) -> list[tuple[int, str]]:
+    file = folder / "trace"
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return [(int(moment), event) for moment, _, event in (line.partition(" ") for line in lines)]

@@ -6,12 +6,17 @@ and keeps what it returned and what the variable was at that moment.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
     from types import FrameType
 
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
@@ -43,30 +48,76 @@ def state_of(name: str) -> str:
     return "initializing" if getattr(module.__spec__, "_initializing", False) else "complete"
 
 
+def attempt(action: Callable[..., object], *arguments: object) -> None:
+    """Call something and keep what it raises, whatever that is."""
+    try:
+        action(*arguments)
+    except BaseException as error:
+        raised.append(f"{type(error).__name__}: {error}")
+
+
+def wipe_launch_environment() -> None:
+    """Overwrite the memory behind /proc/self/environ, as `setproctitle` does."""
+    # proc(5): fields 50 and 51 of stat are env_start and env_end; 2 is in parentheses and may hold blanks.
+    fields = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])
+    ctypes.memset(start, 0, end - start)
+
+
+@contextmanager
+def paused_import(name: str, *, at: str) -> Generator[None]:
+    """Import a module in another thread, and run the body while that thread begins to execute the module `at`."""
+    reached, resume = threading.Event(), threading.Event()
+
+    # Not in a finder: those are called under the import lock of the whole process.
+    def pause_or_watch(frame: FrameType, event: str, arg: object) -> Any:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == at:
+            reached.set()
+            resume.wait()
+        return watch_switch(frame, event, arg)
+
+    def work() -> None:
+        sys.settrace(pause_or_watch)
+        attempt(__import__, name)
+        reached.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    reached.wait()
+    yield
+    resume.set()
+    thread.join()
+
+
 def main() -> None:
-    """Run the program of the cell; its helpers are `install`, `observe` and `try_import`."""
+    """Run the program of the cell."""
     cell_file, result_file = sys.argv[1:]
     with open(cell_file, encoding="utf-8") as file:
         cell = json.load(file)
     from opentelemetry.instrumentation.scenetest.record import autoload
 
     def observe() -> None:
-        at_once = {"torch": state_of("torch"), "torch_npu": state_of("torch_npu")}
-        observed.append({"conditions": autoload.observe(), "modules": at_once, "variable": os.environ.get(VARIABLE)})
+        modules = {name: state_of(name) for name in ("torch", "torch_npu")}
+        observed.append({"conditions": autoload.observe(), "modules": modules, "variable": os.environ.get(VARIABLE)})
 
     def try_import(name: str) -> None:
-        try:
-            __import__(name)
-        except BaseException as error:
-            raised.append(f"{type(error).__name__}: {error}")
+        attempt(__import__, name)
 
+    helpers: dict[str, object] = {
+        "install": autoload.install,
+        "uninstall": autoload.uninstall,
+        "observe": observe,
+        "try_import": try_import,
+        "attempt": attempt,
+        "wipe_launch_environment": wipe_launch_environment,
+        "paused_import": paused_import,
+    }
     sys.settrace(watch_switch)
-    names: dict[str, object] = {"__name__": "__main__", "install": autoload.install, "uninstall": autoload.uninstall}
-    names.update(observe=observe, try_import=try_import)
-    exec(compile("\n".join(cell["program"]), cell["name"], "exec"), names)
+    exec(compile("\n".join(cell["program"]), cell["name"], "exec"), {"__name__": "__main__", **helpers})
     sys.settrace(None)
     with open(result_file, "w", encoding="utf-8") as file:
         json.dump({"observed": observed, "raised": raised, "switch": switch}, file)
 
 
-main()
+if __name__ == "__main__":
+    main()

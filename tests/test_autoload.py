@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def run_python(program: str, folder: Path, setting: str | None = None, backends: tuple[str, ...] = ()) -> Any:
     """Run a program in a fresh interpreter and return what it prints, as JSON."""
     install_backends(list(backends), folder / "backends")
-    cell = Cell("", "", setting, [], {}, [], {}, {})
+    cell = Cell("", "", setting, [], {}, {}, [], {}, {}, [])
     command = [sys.executable, "-c", program]
     done = subprocess.run(
         command, cwd=folder, env=fresh_environment(cell, folder), capture_output=True, text=True, timeout=300

@@ -1,62 +1,97 @@
-"""Every cell of the matrix, in a fresh interpreter with the real torch."""
+"""Every cell of the matrix, in fresh interpreters with the real torch."""
 
 from __future__ import annotations
 
-import importlib.metadata
+import sys
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from autoload_cells import Cell, Result, load_cells, run_cell
+from autoload_cells import (
+    Cell,
+    Recorded,
+    RecordedCell,
+    Result,
+    load_cells,
+    load_recorded,
+    run_cell,
+    run_recorded,
+    torch_version,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 CELLS = load_cells()
+RECORDED = load_recorded()
+OBSERVED = ("torch.backend_autoload.", "torch.imported", "torch.version", "torch_npu.")
 DURATION = "torch.backend_autoload.duration"
 
 
 @pytest.fixture(scope="module")
 def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Future[Result]]]:
-    """All cells of this session, two at a time: most of each is the import of torch."""
+) -> Iterator[dict[str, Future[Any]]]:
+    """The cells that this session runs, two at a time: most of each is the import of torch."""
     chosen = {item.name.partition("[")[2].removesuffix("]") for item in request.session.items}
+    rows: dict[str, Callable[[Path], Any]] = {
+        **{str(cell): partial(run_cell, cell) for cell in CELLS},
+        **{str(cell): partial(run_recorded, cell) for cell in RECORDED},
+    }
     with ThreadPoolExecutor(2) as pool:
-        yield {
-            str(cell): pool.submit(run_cell, cell, tmp_path_factory.mktemp("cell"))
-            for cell in CELLS
-            if str(cell) in chosen
-        }
-
-
-@pytest.fixture
-def result(cell: Cell, running: dict[str, Future[Result]]) -> Result:
-    return running[str(cell)].result()
+        yield {name: pool.submit(run, tmp_path_factory.mktemp("cell")) for name, run in rows.items() if name in chosen}
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_the_witnesses_saw_what_the_matrix_says(cell: Cell, result: Result) -> None:
-    setting = cell.setting if cell.happened["variable"] == "<setting>" else cell.happened["variable"]
-    assert {
+def test_the_record_says_what_happened(cell: Cell, running: dict[str, Future[Any]]) -> None:
+    result: Result = running[str(cell)].result()
+    assert witnessed(result) == happened(cell)
+    conditions = [observation["conditions"] for observation in result.observed]
+    for found, expected in zip(conditions, [*cell.earlier, cell.conditions], strict=True):
+        compare(found, expected, result.trace)
+
+
+@pytest.mark.parametrize("cell", RECORDED, ids=str)
+def test_every_process_of_a_run_records_what_happened_in_it(
+    cell: RecordedCell, running: dict[str, Future[Any]]
+) -> None:
+    recorded: Recorded = running[str(cell)].result()
+    assert [event for _, event in recorded.trace] == cell.happened["trace"]
+    assert recorded.processes.keys() == cell.processes.keys()
+    for name, expected in cell.processes.items():
+        found = {key: value for key, value in recorded.processes[name].items() if key.startswith(OBSERVED)}
+        compare(found, expected, recorded.trace)
+
+
+def witnessed(result: Result) -> dict[str, Any]:
+    """What the witnesses saw."""
+    return {
         "switch": [call["returned"] for call in result.switch],
         "trace": [event for _, event in result.trace],
         "raised": result.raised,
         "variable": result.observed[-1]["variable"],
-    } == {**cell.happened, "variable": setting}
+    }
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=str)
-def test_the_record_says_what_happened(cell: Cell, result: Result) -> None:
-    expected = dict(cell.conditions)
-    conditions: dict[str, Any] = dict(result.observed[-1]["conditions"])
-    if expected.get("torch.version"):
-        expected["torch.version"] = importlib.metadata.version("torch")
-        conditions["torch.version"] = conditions["torch.version"].partition("+")[0]
-    if expected.pop(DURATION, None):
-        duration = conditions.pop(DURATION)
-        assert isinstance(duration, float)
-        moments = [moment for moment, _ in result.trace]
-        assert duration >= (max(moments) - min(moments)) / 1e9 if moments else duration > 0
-    assert conditions == expected
-    assert {name: type(value) for name, value in conditions.items()} == {n: type(v) for n, v in expected.items()}
+def happened(cell: Cell) -> dict[str, Any]:
+    """What the matrix says that they see."""
+    unchanged = cell.happened["variable"] == "<setting>"
+    return {**cell.happened, "variable": cell.setting if unchanged else cell.happened["variable"]}
+
+
+def compare(conditions: dict[str, Any], expected: dict[str, Any], trace: list[tuple[int, str]]) -> None:
+    """Every attribute, its value and its type."""
+    exact = dict(expected)
+    if exact.get("torch.version"):
+        exact["torch.version"] = torch_version(sys.executable)
+    if exact.get(DURATION):
+        moments = [moment for moment, _ in trace]
+        exact[DURATION] = conditions.get(DURATION)
+        assert type(exact[DURATION]) is float
+        assert exact[DURATION] >= (max(moments) - min(moments)) / 1e9 if moments else exact[DURATION] > 0
+    assert conditions == exact
+    assert {name: type(value) for name, value in conditions.items()} == {
+        name: type(value) for name, value in exact.items()
+    }

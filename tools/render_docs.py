@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
+import docs_matrix
 from docs_tables import CASE_AND_DISPATCH, ENVIRONMENT, EXIT_CODES, NATIVE, RESOURCE, Row
 
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
@@ -133,6 +134,11 @@ TABLES: dict[str, Callable[[], str]] = {
         f"conditions {group}": lambda group=group: _conditions(group)
         for group in ("torch", "process", "variables", "case")
     },
+    **{
+        f"autoload {group}": lambda group=group: table(docs_matrix.HEAD, docs_matrix.cells(group))
+        for group in docs_matrix.GROUPS
+    },
+    "autoload processes": lambda: table(docs_matrix.HEAD_OF_PROCESSES, docs_matrix.processes()),
     "harness variables": _variables,
     "read by nothing": _read_by_nothing,
     "figures": _figures,

@@ -62,6 +62,20 @@ def _autoload():
     raise {error}
 """
 
+ASKS = """
+from importlib.metadata import entry_points
+
+from backend_trace import trace
+
+trace("{package} imported")
+entry_points(group="torch.backends")
+
+
+def _autoload():
+    trace("{package} called")
+    entry_points()
+"""
+
 # What every torch_npu does to the environment; up to 2.12.0 only torch, calling it, makes it put back what it found.
 NPU = """
 import os
@@ -155,6 +169,7 @@ def _npu(source: str, version: str) -> Backend:
 BACKENDS = {
     "loads": _device(LOADS),
     "takes 0.3 s": _device(SLEEPS),
+    "asks for entry points": _device(ASKS),
     "raises ImportError": _device(RAISES, "ImportError('libfake.so: cannot open shared object file')"),
     "raises RuntimeError": _device(RAISES, "RuntimeError('no device')"),
     "raises SystemExit": _device(RAISES, "SystemExit(3)"),

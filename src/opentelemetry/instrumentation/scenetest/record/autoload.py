@@ -26,7 +26,6 @@ from opentelemetry.instrumentation.scenetest.record.finder import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-    from types import ModuleType
 
     Names = dict[str, object]
     EntryPoints = tuple[EntryPoint, ...]
@@ -100,8 +99,9 @@ def _autoload_conditions() -> dict[str, str | bool | int | float]:
     torch = _complete("torch")
     if torch is not None and "__version__" not in torch:
         torch = None
-    registered = _registered()
-    captured, setting, effective, outcome = _verdict(torch, registered)
+    seen = _seen()
+    registered = _registered(seen)
+    captured, setting, effective, outcome = _verdict(seen, torch, registered)
     found: dict[str, str | bool | int | float] = {
         "torch.backend_autoload.setting": UNKNOWN if isinstance(setting, NotSeen) else spell(setting),
         "torch.backend_autoload.effective": effective,
@@ -113,7 +113,6 @@ def _autoload_conditions() -> dict[str, str | bool | int | float]:
         found["torch.backend_autoload.setting_truncated"] = True
     if registered:
         found["torch.backend_autoload.backends"] = ",".join(dict.fromkeys(map(_distribution, registered)))
-    seen = _finder.current
     if seen is not None and outcome == "failed":
         failed = _failed(seen, registered)
         if failed is not None:
@@ -138,17 +137,23 @@ def _npu_conditions() -> dict[str, str | bool | int | float]:
     }
 
 
-def _verdict(torch: Names | None, registered: EntryPoints | None) -> Verdict:
-    """Return captured, setting, effective and outcome."""
-    module, seen = sys.modules.get("torch"), _finder.current
+def _seen() -> Import | None:
+    """Return what was seen of the import that counts: of the torch that is there, else the last that got far enough."""
+    module = sys.modules.get("torch")
+    seen = _finder.decided if module is None else _finder.current
     if seen is not None:
         seen.settle()
-    if module is None and seen is not None and seen.began is not None:
+    return seen if seen is not None and (module is None or seen.is_of(module)) else None
+
+
+def _verdict(seen: Import | None, torch: Names | None, registered: EntryPoints | None) -> Verdict:
+    """Return captured, setting, effective and outcome."""
+    if seen is None:
+        return _unobserved(torch, registered)
+    if "torch" not in sys.modules:
         # A torch that went away with no backend to blame failed for another reason.
         failed = seen.failed and registered != ()
         return "at_import", _proven(seen), "enabled", "failed" if failed else "torch_not_imported"
-    if module is None or seen is None or not seen.is_of(module):
-        return _unobserved(module, torch, registered)
     if seen.began is not None:
         return "at_import", _proven(seen), "enabled", UNKNOWN if torch is None else _outcome(registered)
     if torch is None:
@@ -175,13 +180,13 @@ def _outcome(registered: EntryPoints | None) -> str:
     return "loaded" if registered else "no_backend"
 
 
-def _unobserved(module: ModuleType | None, torch: Names | None, registered: EntryPoints | None) -> Verdict:
+def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
     """Return the verdict where no import was seen: what launch, present and modules agree on, if they do."""
     present = variable()
     agreed = present == _launch
     setting = present if agreed else NOT_SEEN
     effective = ("enabled" if enabled_by(present) else "disabled") if agreed else UNKNOWN
-    if module is None:
+    if "torch" not in sys.modules:
         return "at_dispatch", setting, effective, "torch_not_imported"
     if torch is not None and SWITCH not in torch:
         return "at_launch", setting, "unsupported", "disabled"
@@ -191,7 +196,7 @@ def _unobserved(module: ModuleType | None, torch: Names | None, registered: Entr
             return "at_launch", setting, effective, _outcome(registered)
         if effective == "disabled" and not any(loaded):
             return "at_launch", setting, effective, "disabled"
-    return "at_launch", setting, UNKNOWN, UNKNOWN
+    return "at_launch", NOT_SEEN, UNKNOWN, UNKNOWN
 
 
 def _failed(seen: Import, registered: EntryPoints | None) -> EntryPoint | None:
@@ -208,11 +213,11 @@ def _failed(seen: Import, registered: EntryPoints | None) -> EntryPoint | None:
     return None if silent else last
 
 
-def _registered() -> EntryPoints | None:
+def _registered(seen: Import | None) -> EntryPoints | None:
     """Return the `torch.backends` entry points: torch's own list where it was seen, else what is installed."""
     global _installed
-    if _finder.current is not None and _finder.current.registered is not None:
-        return _finder.current.registered
+    if seen is not None and seen.registered is not None:
+        return seen.registered
     if _installed is None:
         from importlib.metadata import entry_points
 

@@ -115,12 +115,14 @@ class Finder:
 
     Attributes:
         current: the last import of torch that was more than a probe.
+        decided: the last one in which torch asked for its backends; a later one may fail before that.
         npu_by: who looked `torch_npu` up last: `autoload`, `import`, or nobody (`unknown`).
         events: counts what may change the answer of `autoload.observe`.
     """
 
     def __init__(self) -> None:
         self.current: Import | None = None
+        self.decided: Import | None = None
         self.npu_by = "unknown"
         self.events = 0
         self._pending: Import | None = None
@@ -147,6 +149,7 @@ class Finder:
                 if seen.began is None:
                     self.events += 1
                     seen.begin(variable())
+                    self.decided = seen
         except Exception as error:
             faults.swallow(WATCHING, error)
         return ()
