@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markers import strace
 from support.harness import run_harness
 from support.runner import run as run_command
 from support.scripts import PREAMBLE, clean_environment, only_run
+from support.stack import Jaeger, attributes, eventually
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
-from opentelemetry.instrumentation.scenetest.native.logs import logs_of
+from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
+from opentelemetry.instrumentation.scenetest.native.logs import Owner, logs_of
+from opentelemetry.instrumentation.scenetest.native.place import Placed
 
 MARKING = """
 import os, time
@@ -65,6 +70,50 @@ def test_both_chip_children_stand_under_the_one_dispatch(runner: tuple[Run, str]
     assert len({chip.window.owner.span.span_id for chip in chips if chip.window}) == 1
     forked = str(process.cases[0].span.attributes["scenetest.workers.pids"]).split(",")
     assert {str(chip.span.pid) for chip in chips} < set(forked)
+
+
+def test_jaeger_shows_case_dispatch_and_the_native_spans_of_both_children_under_their_conditions(
+    runner: tuple[Run, str], jaeger: Jaeger
+) -> None:
+    run = runner[0]
+    sender = ship.sender_for(Endpoint(f"{jaeger.otlp.http}/v1/traces", "http/protobuf", 10))
+    ship.Shipment(run.path, run.facts, sender, 10).deliver()
+    sender.close()
+
+    def search() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        found = jaeger.resource_spans("scenetest", {"scenetest.run.id": str(run.id)})
+        return [
+            (span, attributes(group["resource"]))
+            for group in found
+            for scope in group["scopeSpans"]
+            for span in scope["spans"]
+        ]
+
+    native = run.native().spans
+    spans = eventually(search, lambda seen: sum("simpler.inv" in attributes(span) for span, _ in seen) >= len(native))
+    by_id = {span["spanId"]: span for span, _ in spans}
+
+    def above(span: dict[str, Any]) -> list[str]:
+        parent = by_id.get(span.get("parentSpanId", ""))
+        return [parent["name"], *above(parent)] if parent else []
+
+    dispatched = ["dispatch TestGroup::default", "TestGroup::default"]
+    paths = {span["name"]: above(span) for span, _ in spans}
+    assert paths["node.graph_build"] == dispatched
+    assert paths["chip.run.runner_run.device_wall"] == ["chip.run.runner_run", "chip.run", *dispatched]
+    of_chips = [resource for span, resource in spans if span["name"] == "chip.run"]
+    assert len({resource["process.pid"] for resource in of_chips}) == 2
+    for _, resource in spans:
+        assert resource["torch.backend_autoload.effective"] == "enabled"
+        assert resource["torch.backend_autoload.setting"] == "unset"
+    starts = {str(native_start(placed)) for placed in native}
+    assert {span["startTimeUnixNano"] for span, _ in spans if "simpler.inv" in attributes(span)} == starts
+
+
+def native_start(placed: Placed[Owner]) -> int:
+    assert placed.window is not None
+    assert placed.start_ns is not None
+    return placed.window.owner.process.unix_ns(placed.start_ns)
 
 
 def test_markers_that_pytest_captured_in_xdist_workers_are_in_the_run_once(tmp_path: Path) -> None:
