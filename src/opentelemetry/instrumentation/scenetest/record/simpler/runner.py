@@ -24,9 +24,12 @@ def _run_jobs(original: Function) -> Function:
         except Exception as error:
             faults.swallow("have the runner's children join the run", error)
         results = original(jobs, *args, **keywords)
-        for result in results:
-            # The runner prints no output of a child, not even of one that failed.
-            outputs.save("runner", getattr(result, "output", ""))
+        try:
+            for result in results:
+                # The runner prints no output of a child, not even of one that failed.
+                outputs.save("runner", result.output)
+        except Exception as error:
+            faults.swallow("keep the output of the runner's children", error)
         return results
 
     return run_jobs
