@@ -38,6 +38,8 @@ class Span:
         end_ns: the same for its end; None when it never returned, or that was not seen.
         outcome: `pass`, `fail`, `error`, `skipped`, `aborted`, `unknown`, or `running` while its process lives.
         error_type: `error.type` of the exception that left it.
+        live: it was made on a tracer provider that is not ours, which exports it.
+        sampled: False where that provider's sampler dropped it.
         attributes: its own attributes.
         conditions: conditions of the process in force when a dispatch began; for all else when it ended.
         case: the case that it lies in; itself for a case.
@@ -57,6 +59,8 @@ class Span:
     end_ns: int | None = None
     outcome: str = "aborted"
     error_type: str | None = None
+    live: bool = False
+    sampled: bool = True
 
     @property
     def duration_ns(self) -> int | None:
@@ -202,6 +206,8 @@ class Journal:
             attributes=line.get("attributes", {}),
             conditions=self.process.conditions,
             case=parent.case if parent else None,
+            live=line.get("live", False),
+            sampled=line.get("sampled", True),
         )
         if span.kind == "case":
             span.case = span

@@ -13,12 +13,13 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
 from opentelemetry.instrumentation.scenetest import journal, replay
-from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, clean, resource, text
+from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, resource
 from opentelemetry.instrumentation.scenetest.deliver.spans import SCOPE
 from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.replay import Process, Span
+from opentelemetry.instrumentation.scenetest.semantics import clean, text
 
 
 def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
@@ -38,6 +39,8 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         if placed.window is None or placed.start_ns is None:
             continue
         owner = placed.window.owner
+        if not owner.span.sampled:
+            continue
         key = (placed.span.pid, id(owner.span.conditions))
         if key not in resources:
             resources[key] = resource(_process(placed, owner), owner.span.conditions, run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from opentelemetry.sdk.version import __version__ as sdk_version
 
 from opentelemetry.instrumentation.scenetest.conditions import Value
 from opentelemetry.instrumentation.scenetest.replay import Process
+from opentelemetry.instrumentation.scenetest.semantics import clean
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 DEFAULT_SERVICE_NAME = "scenetest"
@@ -76,26 +76,6 @@ def masked(command: Sequence[str]) -> list[str]:
         )
         hide_next = is_secret and not equals
     return words
-
-
-def clean(attributes: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Return attributes that no encoder and no backend chokes on.
-
-    A surrogate in a text fails a whole batch or is dropped in silence, and one NaN makes Jaeger answer 500 to every
-    search that hits it: they become text. What is None is left out.
-    """
-    return {text(key): _value(value) for key, value in attributes.items() if value is not None}
-
-
-def text(given: str) -> str:
-    """Return text that UTF-8 can encode, with lone surrogates escaped."""
-    return given.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _value(value: Value) -> Value:
-    if isinstance(value, str):
-        return text(value)
-    return value if not isinstance(value, float) or math.isfinite(value) else str(value)
 
 
 def _user_attributes(given: str | None) -> dict[str, str]:

@@ -12,22 +12,16 @@ from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
-from opentelemetry.instrumentation.scenetest import journal, replay
+from opentelemetry.instrumentation.scenetest import journal, replay, semantics
 from opentelemetry.instrumentation.scenetest.conditions import Value
-from opentelemetry.instrumentation.scenetest.deliver.resources import (
-    DEFAULT_SERVICE_NAME,
-    SharedResource,
-    clean,
-    resource,
-    text,
-)
+from opentelemetry.instrumentation.scenetest.deliver.resources import DEFAULT_SERVICE_NAME, SharedResource, resource
 from opentelemetry.instrumentation.scenetest.replay import Process, Span
+from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean, run_context, span_context, text
 from opentelemetry.instrumentation.scenetest.version import __version__
 
-SCOPE = InstrumentationScope("opentelemetry.instrumentation.scenetest", __version__)
-_FAILED = frozenset({"fail", "error", "aborted"})
+SCOPE = InstrumentationScope(SCOPE_NAME, __version__)
 
 
 def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
@@ -44,7 +38,9 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
 
 
 def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
-    """Yield the spans of one journal, in the order in which they ended; what still runs is left out.
+    """Yield the spans of one journal, in the order in which they ended.
+
+    What still runs is left out, and so is what a provider that is not ours exports.
 
     Args:
         path: the journal.
@@ -58,7 +54,7 @@ def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
     resources: dict[int, SharedResource] = {}
     held: list[dict[str, Value]] = []
     for span in record.spans():
-        if span.outcome == "running":
+        if span.outcome == "running" or span.live:
             continue
         if id(span.conditions) not in resources:
             # Held, so that the id stays its own for as long as the cache lives.
@@ -73,7 +69,7 @@ def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableS
     It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
     found under the conditions of each.
     """
-    context = _run_context(run)
+    context = run_context(run)
     if context is None or run.get("ended_unix_ns") is None:
         return
     code = run.get("exit_code")
@@ -105,63 +101,27 @@ def _journals(directory: Path) -> Sequence[Path]:
 
 
 def _span(span: Span, process: Process, of: SharedResource, run: Mapping[str, Any]) -> ReadableSpan:
-    run_context = _run_context(run) if span.kind == "case" else None
+    of_whole = run_context(run) if span.kind == "case" else None
     end = span.start_ns if span.end_ns is None else span.end_ns
     return ReadableSpan(
-        name=text(_name(span)),
-        context=_context(span.trace_id, span.span_id),
-        parent=_context(span.trace_id, span.parent_id) if span.parent_id else None,
+        name=semantics.name(span),
+        context=span_context(span.trace_id, span.span_id),
+        parent=span_context(span.trace_id, span.parent_id) if span.parent_id else None,
         resource=of,
         attributes=clean(_attributes(span)),
-        links=[Link(run_context)] if run_context else (),
+        links=[Link(of_whole)] if of_whole else (),
         kind=SpanKind.INTERNAL,
-        status=_status(span),
+        status=semantics.status(span.outcome, span.error_type),
         start_time=process.unix_ns(span.start_ns),
         end_time=process.unix_ns(end),
         instrumentation_scope=SCOPE,
     )
 
 
-def _name(span: Span) -> str:
-    """No condition goes into a name: Jaeger's comparison of two traces pairs spans by it."""
-    if span.kind == "case":
-        return f"{span.suite}::{span.name}"
-    if span.kind == "dispatch":
-        callable_name = span.attributes.get("scenetest.callable", "")
-        return f"dispatch {span.case.suite}::{span.case.name}" if span.case else f"dispatch {callable_name}".rstrip()
-    return span.name
-
-
 def _attributes(span: Span) -> dict[str, Value | None]:
-    case = span.case
-    attributes: dict[str, Value | None] = {}
-    if case is not None:
-        attributes |= {"test.suite.name": case.suite, "test.case.name": case.name}
-        # What holds for a case is on its dispatches too, so that each timing carries its conditions.
-        attributes |= case.attributes
-    attributes |= span.attributes
+    attributes = semantics.attributes(span) | semantics.ending(span.kind, span.outcome, span.error_type)
     if span.kind in ("case", "dispatch"):
-        attributes |= {"scenetest.ruler": span.ruler, "scenetest.outcome": span.outcome}
-    if span.kind == "case":
-        attributes["test.case.result.status"] = span.outcome
-    if span.kind == "dispatch":
-        attributes["scenetest.round"] = span.round
+        attributes["scenetest.ruler"] = span.ruler
     if span.end_ns is None:
         attributes["scenetest.end"] = "not_seen"
-    return attributes | {"error.type": span.error_type}
-
-
-def _status(span: Span) -> Status:
-    if span.outcome in _FAILED:
-        return Status(StatusCode.ERROR, span.error_type or span.outcome)
-    return Status(StatusCode.OK if span.outcome == "pass" else StatusCode.UNSET)
-
-
-def _run_context(run: Mapping[str, Any]) -> SpanContext | None:
-    """The run's span has ids derived from the run's, so that every process can link to it."""
-    run_id = run.get("id")
-    return _context(run_id, run_id[:16]) if run_id and run.get("by") == "run" else None
-
-
-def _context(trace_id: str, span_id: str) -> SpanContext:
-    return SpanContext(int(trace_id, 16), int(span_id, 16), False, TraceFlags(TraceFlags.SAMPLED))
+    return attributes

@@ -1,0 +1,132 @@
+"""What a span is called and carries: the same when it is delivered afterwards as when it is made live."""
+
+from __future__ import annotations
+
+import math
+
+from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
+
+from opentelemetry.instrumentation.scenetest.conditions import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    class Described(Protocol):
+        """What has to be known of a span, by either side."""
+
+        @property
+        def kind(self) -> str:
+            """`case`, `phase`, `dispatch` or `process`."""
+            ...
+
+        @property
+        def name(self) -> str:
+            """Name of the case, phase or script; empty for a dispatch."""
+            ...
+
+        @property
+        def suite(self) -> str:
+            """Suite of a case; empty otherwise."""
+            ...
+
+        @property
+        def round(self) -> int | None:
+            """Number of a dispatch; None otherwise."""
+            ...
+
+        @property
+        def attributes(self) -> Mapping[str, Value]:
+            """Its own attributes."""
+            ...
+
+        @property
+        def case(self) -> Described | None:
+            """The case that it lies in; itself for a case."""
+            ...
+
+
+SCOPE_NAME = "opentelemetry.instrumentation.scenetest"
+_FAILED = frozenset({"fail", "error", "aborted"})
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def name(span: Described) -> str:
+    """Return the name of a span.
+
+    No condition goes into it: Jaeger's comparison of two traces pairs spans by name.
+    """
+    if span.kind == "case":
+        return text(f"{span.suite}::{span.name}")
+    if span.kind == "dispatch":
+        callable_name = span.attributes.get("scenetest.callable", "")
+        return text(
+            f"dispatch {span.case.suite}::{span.case.name}" if span.case else f"dispatch {callable_name}".rstrip()
+        )
+    return text(span.name)
+
+
+def attributes(span: Described) -> dict[str, Value | None]:
+    """Return what is known of a span from its beginning, beside the conditions."""
+    found: dict[str, Value | None] = {}
+    case = span.case
+    if case is not None:
+        # What holds for a case is on its dispatches too, so that each timing carries its conditions.
+        found |= {"test.suite.name": case.suite, "test.case.name": case.name, **case.attributes}
+    found |= span.attributes
+    if span.kind == "dispatch":
+        found["scenetest.round"] = span.round
+    return found
+
+
+def ending(kind: str, outcome: str, error_type: str | None) -> dict[str, Value | None]:
+    """Return the attributes that say how a span ended."""
+    found: dict[str, Value | None] = {"error.type": error_type}
+    if kind in ("case", "dispatch"):
+        found["scenetest.outcome"] = outcome
+    if kind == "case":
+        found["test.case.result.status"] = outcome
+    return found
+
+
+def status(outcome: str, error_type: str | None) -> Status:
+    """Return the status of a span by its outcome; what was skipped or is unknown has none."""
+    if outcome in _FAILED:
+        return Status(StatusCode.ERROR, error_type or outcome)
+    return Status(StatusCode.OK if outcome == "pass" else StatusCode.UNSET)
+
+
+def run_context(run: Mapping[str, Any]) -> SpanContext | None:
+    """Return the context of the span of a run that `scenetest-otel run` made.
+
+    Its ids are derived from the run's, so that every process can link to it.
+    """
+    run_id = run.get("id")
+    return span_context(run_id, run_id[:16]) if run_id and run.get("by") == "run" else None
+
+
+def span_context(trace_id: str, span_id: str) -> SpanContext:
+    """Return the context of a span of ours by its ids in hexadecimal."""
+    return SpanContext(int(trace_id, 16), int(span_id, 16), False, TraceFlags(TraceFlags.SAMPLED))
+
+
+def clean(given: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Return attributes that no encoder and no backend chokes on.
+
+    A surrogate in a text or an integer of more than 64 bits fails a whole batch or is dropped in silence, and one NaN
+    makes Jaeger answer 500 to every search that hits it: they become text. What is None is left out.
+    """
+    return {text(key): _value(value) for key, value in given.items() if value is not None}
+
+
+def text(given: str) -> str:
+    """Return text that UTF-8 can encode, with lone surrogates escaped."""
+    return given.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _value(value: Value) -> Value:
+    if isinstance(value, str):
+        return text(value)
+    fits = math.isfinite(value) if isinstance(value, float) else value in _INT64
+    return value if fits else str(value)
