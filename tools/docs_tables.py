@@ -106,6 +106,7 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "A comma-separated list; with `scenetest` in it nothing is observed, recorded or logged.",
     ),
     ("TRACEPARENT", "Parent of the process's cases where no span is current. W3C Trace Context."),
+    ("TRACESTATE", "Goes with `TRACEPARENT` where spans are made on the program's own tracer provider."),
     ("ASCEND_HOME_PATH", "Where CANN is; its version is read from there."),
     (
         "TORCH_DEVICE_BACKEND_AUTOLOAD",

@@ -34,26 +34,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
 
+    from opentelemetry.trace import TracerProvider
+
 __all__ = ["__version__", "case", "dispatch", "instrument", "phase", "uninstrument"]
 
 
-def instrument(*, journal_dir: str | os.PathLike[str] | None = None) -> None:
+def instrument(
+    *, tracer_provider: TracerProvider | None = None, journal_dir: str | os.PathLike[str] | None = None
+) -> None:
     """Instrument this process and all Python processes below it. Idempotent; at most 25 ms.
 
     It observes what torch's backend autoload does, hooks the harness, and records to a run directory: the one named by
     `SCENETEST_OTEL_RUN` if this process is part of a run, else a new one, if there is a directory or an endpoint
     (`journal_dir`, `SCENETEST_OTEL_DIR`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`). With
-    neither there is nothing but the log line. `OTEL_SDK_DISABLED=true` and `scenetest` in
+    neither, spans are made at once on the global tracer provider, if the program has set one; else there is nothing but
+    the log line. `OTEL_SDK_DISABLED=true` and `scenetest` in
     `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` switch it off.
 
     Call it before `import torch`: what happened earlier was not observed and may be `unknown`.
 
     Args:
+        tracer_provider: a provider of the program's own to make all spans of this process with, at once. A journal
+            then says that they were exported elsewhere, and they are not delivered a second time.
         journal_dir: the store, a directory in which the run directory is made.
     """
     from opentelemetry.instrumentation.scenetest.record import setup
 
-    setup.instrument(journal_dir)
+    setup.instrument(tracer_provider, journal_dir)
 
 
 def uninstrument() -> None:

@@ -18,7 +18,7 @@ class SceneTestInstrumentor(BaseInstrumentor):
         return ()
 
     def _instrument(self, **kwargs: Any) -> None:
-        scenetest.instrument(journal_dir=kwargs.get("journal_dir"))
+        scenetest.instrument(tracer_provider=kwargs.get("tracer_provider"), journal_dir=kwargs.get("journal_dir"))
 
     def _uninstrument(self, **kwargs: Any) -> None:
         scenetest.uninstrument()

@@ -54,8 +54,21 @@ def install() -> None:
     global _launch
     if _finder not in sys.meta_path:
         if isinstance(_launch, NotSeen):
-            _launch = _launch_value()
+            _launch = launch_value()
         sys.meta_path.insert(0, _finder)
+
+
+def launch_value() -> str | NotSeen | None:
+    """Return the variable from /proc/self/environ, unless that was overwritten, as `setproctitle` does."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            *entries, rest = file.read().split(b"\0")
+    except OSError:
+        return NOT_SEEN
+    if rest or not all(b"=" in entry for entry in entries):
+        return NOT_SEEN
+    start = os.fsencode(VARIABLE) + b"="
+    return next((os.fsdecode(entry[len(start) :]) for entry in entries if entry.startswith(start)), None)
 
 
 def uninstall() -> None:
@@ -242,16 +255,3 @@ def _npu_initialized(npu: Names) -> object:
     """Return `torch_npu.npu._initialized`, None where there is none; nothing is called."""
     module = npu.get("npu")
     return None if module is None else names_of(module).get("_initialized")
-
-
-def _launch_value() -> str | NotSeen | None:
-    """Return the variable from /proc/self/environ, unless that was overwritten, as `setproctitle` does."""
-    try:
-        with open("/proc/self/environ", "rb") as file:
-            *entries, rest = file.read().split(b"\0")
-    except OSError:
-        return NOT_SEEN
-    if rest or not all(b"=" in entry for entry in entries):
-        return NOT_SEEN
-    start = os.fsencode(VARIABLE) + b"="
-    return next((os.fsdecode(entry[len(start) :]) for entry in entries if entry.startswith(start)), None)

@@ -57,8 +57,13 @@ def attach(trace_id: str, span_id: int) -> Attached:
     Sampled, since the user's own spans below an unsampled one would not reach the user's backend.
     """
     api = _api or _Api()
+    return attach_span(api.span(api.span_context(int(trace_id, 16), span_id, False, api.sampled)))
+
+
+def attach_span(span: Span) -> Attached:
+    """Make any span the current one, and return what `restore` needs."""
+    api = _api or _Api()
     before = api.get_current()
-    span = api.span(api.span_context(int(trace_id, 16), span_id, False, api.sampled))
     api.attach(api.set_span_in_context(span, before))
     return before, span
 

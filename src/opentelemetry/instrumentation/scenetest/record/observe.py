@@ -79,6 +79,17 @@ def log(found: Mapping[str, Value]) -> None:
     logging.getLogger("simpler").log(_TIMING, "%s", logline.log_line(found))
 
 
+def cpu_model() -> str:
+    """Return the model of the CPU, `unknown` where the kernel does not tell."""
+    fields: dict[str, str] = {}
+    for line in read("/proc/cpuinfo").split("\n"):
+        key, _, text = line.partition(":")
+        fields.setdefault(key.strip(), text.strip())
+    # An Arm CPU has no model name there, but these two numbers name it.
+    arm = [fields[key] for key in ("CPU implementer", "CPU part") if key in fields]
+    return fields.get("model name") or " ".join(arm) or UNKNOWN
+
+
 def cpu_pressure() -> int | None:
     """Return for how many microseconds since boot some task waited for a CPU; None where the kernel does not tell."""
     text = read("/proc/pressure/cpu")
@@ -139,7 +150,7 @@ def _host() -> dict[str, Value]:
     cpus = sorted(os.sched_getaffinity(0))
     found: dict[str, Value] = {
         "host.arch": host.machine,
-        "host.cpu.model.name": _cpu_model(),
+        "host.cpu.model.name": cpu_model(),
         "scenetest.cpus": _ranges(cpus),
         "host.name": host.nodename,
         "scenetest.boot_id": read("/proc/sys/kernel/random/boot_id") or UNKNOWN,
@@ -148,16 +159,6 @@ def _host() -> dict[str, Value]:
     if governors:
         found["scenetest.cpu.governor"] = ",".join(sorted(governors))
     return found
-
-
-def _cpu_model() -> Value:
-    fields: dict[str, str] = {}
-    for line in read("/proc/cpuinfo").split("\n"):
-        key, _, text = line.partition(":")
-        fields.setdefault(key.strip(), text.strip())
-    # An Arm CPU has no model name there, but these two numbers name it.
-    arm = [fields[key] for key in ("CPU implementer", "CPU part") if key in fields]
-    return fields.get("model name") or " ".join(arm) or UNKNOWN
 
 
 def _ranges(numbers: list[int]) -> str:

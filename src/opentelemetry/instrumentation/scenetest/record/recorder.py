@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
+    from opentelemetry.instrumentation.scenetest.record.live import Live
+
     Self = TypeVar("Self", bound="Span")
 
 _current: ContextVar[Span | None] = ContextVar("scenetest_span", default=None)
@@ -40,7 +42,7 @@ class Span:
     It does nothing in a process that is not instrumented. An exception passes through it as it is.
     """
 
-    __slots__ = ("_attached", "_head", "holder", "number", "outer", "rounds", "session", "start", "trace")
+    __slots__ = ("_attached", "_head", "holder", "live", "number", "outer", "rounds", "session", "start", "trace")
 
     number: int
     """The span id as a number."""
@@ -56,6 +58,8 @@ class Span:
         self.outer: Span | None = None
         self._attached: context.Attached | None = None
         self._head: str | None = None
+        self.live: Live | None = None
+        """The same span on a provider that is not ours."""
 
     @property
     def id(self) -> str:
@@ -114,7 +118,9 @@ class Span:
     def _begin(self, recording: session.Session) -> None:
         self.session = recording
         _current.set(self)
-        if recording.recording and context.in_use():
+        if self.live is not None:
+            self._attached = context.attach_span(self.live.span)
+        elif recording.recording and context.in_use():
             self._attached = context.attach(self.trace, self.number)
 
     def _close(
@@ -124,20 +130,27 @@ class Span:
         kind: type[BaseException] | None,
         attributes: Mapping[str, object] | None = None,
     ) -> None:
-        if kind is None and attributes is None:
+        if kind is None and attributes is None and self.live is None:
             recording.write(_CLOSE % (self.number, self.start, end))
             return
         from opentelemetry.instrumentation.scenetest.record import outcomes
 
+        outcome = "pass" if kind is None else outcomes.outcome(kind)
+        error = None if kind is None else outcomes.error_type(kind)
         recording.write_line(
-            "close",
-            id=self.id,
-            start=self.start,
-            end=end,
-            outcome="pass" if kind is None else outcomes.outcome(kind),
-            error=None if kind is None else outcomes.error_type(kind),
-            attributes=attributes,
+            "close", id=self.id, start=self.start, end=end, outcome=outcome, error=error, attributes=attributes
         )
+        if self.live is not None:
+            self.live.end(self.start, end, outcome, error, attributes, recording.conditions)
+            self.live = None
+
+    def _follow(self, live: Live | None) -> Mapping[str, bool]:
+        """Be the same span as one on a provider that is not ours, and return what the journal says of that."""
+        self.live = live
+        if live is None:
+            return {}
+        self.trace, self.number = live.ids
+        return live.mark
 
 
 _CLOSE = '{"kind":"close","id":"%016x","start":%d,"end":%d,"outcome":"pass"}\n'
@@ -185,15 +198,10 @@ class case(Span):  # noqa: N801
         self.number = next(recording.ids)
         parent = context.parent() if context.in_use() or outer is None else outer
         self.trace = parent.trace if parent else os.urandom(16).hex()
-        recording.write_open(
-            "case",
-            self.id,
-            self.trace,
-            parent.id if parent else None,
-            suite=str(self.suite),
-            name=str(self.name),
-            attributes=lines.attributes(self._given),
-        )
+        suite, name, attributes = str(self.suite), str(self.name), lines.attributes(self._given)
+        mark = self._follow(recording.begin_live("case", attributes, suite=suite, name=name))
+        above = parent.id if parent else None
+        recording.write_open("case", self.id, self.trace, above, suite=suite, name=name, attributes=attributes, **mark)
         self._begin(recording)
         self._pressure = observe.cpu_pressure()
 
@@ -235,8 +243,10 @@ class phase(Span):  # noqa: N801
         self.holder = outer.holder if outer else None
         self.trace, parent = (self.holder.trace, self.holder.id) if self.holder else recording.process_span()
         self.number = next(recording.ids)
-        attributes = lines.attributes(self._given)
-        recording.write_open("phase", self.id, self.trace, parent, name=str(self.name), attributes=attributes)
+        name, attributes = str(self.name), lines.attributes(self._given)
+        above = self.holder.live if self.holder else recording.live_process
+        mark = self._follow(above and above.begin_below("phase", attributes, recording.conditions, name=name))
+        recording.write_open("phase", self.id, self.trace, parent, name=name, attributes=attributes, **mark)
         self._begin(recording)
 
 
@@ -252,7 +262,7 @@ class dispatch(Span):  # noqa: N801
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
         # Not by super().__init__(): a tenth of the cost of a dispatch is calls like that.
-        self.session = self._attached = self._head = None
+        self.session = self._attached = self._head = self.live = None
         self._round = round
         self._given = attributes
 
@@ -275,12 +285,14 @@ class dispatch(Span):  # noqa: N801
         self.holder, self.rounds = self, rounds
         self.number = next(recording.ids)
         number = next(rounds.numbers) if self._round is None else rounds.go_on_from(self._round)
-        if holder is None or self._given:
+        if holder is None or self._given or holder.live is not None:
             from opentelemetry.instrumentation.scenetest.record import lines
 
             parent = recording.process_span()[1] if holder is None else holder.id
             attributes = lines.attributes(self._given)
-            recording.write_open("dispatch", self.id, self.trace, parent, round=number, attributes=attributes)
+            above = recording.live_process if holder is None else holder.live
+            mark = self._follow(above and above.begin_below("dispatch", attributes, recording.conditions, round=number))
+            recording.write_open("dispatch", self.id, self.trace, parent, round=number, attributes=attributes, **mark)
         else:
             recording.write(_OPEN % (holder.head(), self.number, monotonic_ns(), number))
         self._begin(recording)

@@ -13,13 +13,17 @@ from itertools import count
 from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import autoload, faults, watch
+from opentelemetry.instrumentation.scenetest.record import autoload, context, faults, watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from opentelemetry.trace import TracerProvider
 
     from opentelemetry.instrumentation.scenetest.conditions import Value
+    from opentelemetry.instrumentation.scenetest.record.live import Live
 
 _SPAN_IDS = 1 << 63
 
@@ -28,6 +32,9 @@ instrumented = False
 
 directory: str | None = None
 """The run directory, or None where there is nothing but the log line."""
+
+tracer_provider: TracerProvider | None = None
+"""The provider that was passed to `instrument()`."""
 
 current: Session | None = None
 """The session of this process, once it has one."""
@@ -57,17 +64,20 @@ class Session:
         ids: draws span ids: a random start and a step of one, since a draw must be atomic and cost nothing.
         conditions: the set in force.
         fingerprint: of the state in which they were observed; None until they were logged.
+        live_process: the span of the process, where it is made on a provider that is not ours.
         write: appends one finished line to the journal, if there is one.
     """
 
     __slots__ = (
         "_logged",
+        "_made_live",
         "_process_span",
         "_rounds",
         "_writer",
         "conditions",
         "fingerprint",
         "ids",
+        "live_process",
         "recording",
         "write",
     )
@@ -77,7 +87,9 @@ class Session:
         self.conditions: dict[str, Value] = {}
         self.fingerprint: tuple[object, ...] | None = None
         self.write: Callable[[str], None] = _write_nothing
+        self.live_process: Live | None = None
         self._logged = False
+        self._made_live = False
         self._process_span: tuple[str, str] | None = None
         self._rounds: dict[str, Rounds] = {}
         self._writer: journal.Writer | None = None
@@ -119,6 +131,19 @@ class Session:
         """Append the line that says that a span begins."""
         self.write_line("open", span=kind, id=span, trace=trace, parent=parent, at=monotonic_ns(), **fields)
 
+    def begin_live(self, kind: str, attributes: Mapping[str, Value], **names: Any) -> Live | None:
+        """Begin a case or process on a provider that is not ours: one given to us, or where we have nowhere to record.
+
+        What lies below it follows it.
+        """
+        if tracer_provider is None and (directory is not None or not context.in_use()):
+            return None
+        from opentelemetry.instrumentation.scenetest.record import live
+
+        begun = live.begin(tracer_provider, directory, kind, attributes, **names)
+        self._made_live = self._made_live or begun is not None
+        return begun
+
     def rounds_of(self, callable_name: str) -> Rounds:
         """Return the numbering of the dispatches of a callable outside any case."""
         return self._rounds.setdefault(callable_name, Rounds())
@@ -127,19 +152,34 @@ class Session:
         """Return trace and span id of the span that holds what lies outside any case; it opens when first asked for."""
         with _lock:
             if self._process_span is None:
-                from opentelemetry.instrumentation.scenetest.record import context
-
-                outer = context.parent()
-                trace = outer.trace if outer else os.urandom(16).hex()
-                span, parent = f"{next(self.ids):016x}", outer.id if outer else None
-                name = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
-                self.write_open("process", span, trace, parent, name=name)
-                self._process_span = trace, span
+                self._process_span = self._open_process_span()
             return self._process_span
+
+    def _open_process_span(self) -> tuple[str, str]:
+        outer = context.parent()
+        trace, number = outer.trace if outer else os.urandom(16).hex(), next(self.ids)
+        name = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
+        self.live_process = live = self.begin_live("process", {}, name=name)
+        if live is not None:
+            trace, number = live.ids
+            _at_exit()  # again, to come before the end of a provider that is younger than this session
+        span, mark = f"{number:016x}", live.mark if live else {}
+        self.write_open("process", span, trace, outer.id if outer else None, name=name, **mark)
+        return trace, span
 
     def finish(self) -> None:
         """Write that the process ended cleanly."""
         self.write_line("end", at=monotonic_ns())
+        if self.live_process is not None:
+            self.live_process.end_at_last()
+            self.live_process = None
+
+    def flush(self) -> None:
+        """Have a provider that is not ours send what was made on it, where nothing later does so."""
+        if self._made_live:
+            from opentelemetry.instrumentation.scenetest.record import live
+
+            live.flush(tracer_provider)
 
     def close(self) -> None:
         """Let go of the journal, and so of its lock."""
@@ -179,7 +219,13 @@ def begin() -> Session | None:
 
 
 def finish() -> None:
-    """End the session cleanly: at exit, and in a forked child whose work is done before its `os._exit`."""
+    """End the session cleanly in a forked child whose work is done, before its `os._exit`."""
+    _end()
+    if current is not None:
+        current.flush()
+
+
+def _end() -> None:
     if current is not None:
         try:
             current.finish()
@@ -189,7 +235,7 @@ def finish() -> None:
 
 def discard() -> None:
     """End the session for good; a later case or dispatch makes a new one."""
-    finish()
+    _end()
     let_go()
 
 
@@ -201,11 +247,15 @@ def let_go() -> None:
         current = None
 
 
-def _at_end() -> None:
+def _at_exit() -> None:
     import atexit
 
-    atexit.unregister(finish)
-    atexit.register(finish)
+    atexit.unregister(_end)
+    atexit.register(_end)
+
+
+def _at_end() -> None:
+    _at_exit()
     process = sys.modules.get("multiprocessing.process")
     if process is not None and process.parent_process() is not None:
         # A forked multiprocessing child ends by os._exit: its finalizers run, atexit does not.

@@ -8,19 +8,31 @@ import sys
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.record import autoload, faults, session, simpler, watch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
 _NAME = "scenetest"
 
 _made_run: str | None = None
 """The run directory that this process made, rather than joined."""
 
 
-def instrument(journal_dir: str | os.PathLike[str] | None = None) -> None:
+def instrument(
+    tracer_provider: TracerProvider | None = None, journal_dir: str | os.PathLike[str] | None = None
+) -> None:
     """Observe torch's autoload, hook the harness and record to a run directory, if there is to be one.
 
     Args:
+        tracer_provider: the provider to make spans with, at once. It is taken at any later call, too: a process of a
+            run is instrumented before its program begins.
         journal_dir: the store in which to make the run directory.
     """
-    if session.instrumented or _is_disabled():
+    if _is_disabled():
+        return
+    if tracer_provider is not None:
+        session.tracer_provider = tracer_provider
+    if session.instrumented:
         return
     try:
         simpler.install()
@@ -42,7 +54,7 @@ def uninstrument() -> None:
     simpler.uninstall()
     session.discard()
     watch.release()
-    session.instrumented, session.directory = False, None
+    session.instrumented, session.directory, session.tracer_provider = False, None, None
     if _made_run is not None:
         os.environ.pop(journal.RUN_VARIABLE, None)
         _clear_up(_made_run)

@@ -1,0 +1,244 @@
+"""The same cases, phases and dispatches as spans of a tracer provider that is not ours.
+
+The tree, the names and the attributes are those of a run that is delivered afterwards. The provider's Resource was
+fixed before torch was imported, so the conditions are on each case and dispatch itself. Provider and exporter work
+outside the two clock reads, and none of their faults reaches the harness.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from time import monotonic_ns, time_ns
+
+from opentelemetry.context import get_current
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from opentelemetry import trace
+from opentelemetry.instrumentation.scenetest import conditions, journal, semantics
+from opentelemetry.instrumentation.scenetest.record import faults
+from opentelemetry.instrumentation.scenetest.record.files import read
+from opentelemetry.instrumentation.scenetest.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, Tracer, TracerProvider
+
+    from opentelemetry.instrumentation.scenetest.conditions import Value
+
+_USING = "make spans with the program's own tracer provider"
+_NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+_FLUSH_SECONDS = 1.0
+
+
+class Live:
+    """One span of somebody else's provider.
+
+    Args:
+        tracer: makes it.
+        run: facts of the run that this process is part of.
+        above: the span of ours above it; None for a case and for a process.
+        kind: `case`, `phase`, `dispatch` or `process`.
+        attributes: its own attributes.
+        name: name of the case, phase or script.
+        suite: suite of a case.
+        round: number of a dispatch.
+
+    Attributes:
+        span: the provider's span.
+        case: the case that it lies in; itself for a case.
+        last_end: when the last span below it ended, in monotonic nanoseconds.
+    """
+
+    __slots__ = (
+        "_above",
+        "_opened",
+        "_run",
+        "_start",
+        "_tracer",
+        "attributes",
+        "case",
+        "kind",
+        "last_end",
+        "name",
+        "round",
+        "span",
+        "suite",
+    )
+
+    span: Span
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        run: Mapping[str, Any],
+        above: Live | None,
+        kind: str,
+        attributes: Mapping[str, Value],
+        *,
+        name: str = "",
+        suite: str = "",
+        round: int | None = None,  # noqa: A002
+    ) -> None:
+        self.kind, self.name, self.suite, self.round, self.attributes = kind, name, suite, round, attributes
+        self.case: Live | None = self if kind == "case" else above.case if above else None
+        self._tracer, self._run, self._above = tracer, run, above
+        self._start, self._opened = time_ns(), monotonic_ns()
+        self.last_end = self._opened
+
+    def begin_below(
+        self, kind: str, attributes: Mapping[str, Value], in_force: Mapping[str, Value], **names: Any
+    ) -> Live | None:
+        """Begin a span below this one.
+
+        Args:
+            kind: `phase` or `dispatch`.
+            attributes: its own attributes.
+            in_force: the conditions of the process, which go on a dispatch.
+            names: as for the class.
+        """
+        return _begun(Live(self._tracer, self._run, self, kind, attributes, **names), in_force)
+
+    def start(self, in_force: Mapping[str, Value]) -> bool:
+        """Start the provider's span; tell whether there is one, which there is not where our scope is disabled."""
+        known = semantics.attributes(self)
+        if self.kind in ("case", "dispatch"):
+            known |= {"scenetest.run.id": self._run.get("id"), "scenetest.run.name": self._run.get("name")}
+        if self.kind == "dispatch":
+            known |= self._conditions(in_force)
+        of_whole = semantics.run_context(self._run) if self.kind == "case" else None
+        above = trace.set_span_in_context(self._above.span) if self._above else _context_above()
+        self.span = self._tracer.start_span(
+            semantics.name(self),
+            above,
+            attributes=semantics.clean(known),
+            links=[trace.Link(of_whole)] if of_whole else (),
+            start_time=self._start,
+        )
+        made, parent = self.span.get_span_context(), trace.get_current_span(above).get_span_context()
+        return made.is_valid and made.span_id != parent.span_id
+
+    @property
+    def ids(self) -> tuple[str, int]:
+        """Trace id in hexadecimal and span id as a number."""
+        made = self.span.get_span_context()
+        return trace.format_trace_id(made.trace_id), made.span_id
+
+    @property
+    def mark(self) -> dict[str, bool]:
+        """What the journal says of it, so that nobody exports it again."""
+        return {"live": True, **({} if self.span.get_span_context().trace_flags.sampled else {"sampled": False})}
+
+    def end(
+        self,
+        start: int,
+        end: int,
+        outcome: str,
+        error_type: str | None,
+        attributes: Mapping[str, Any] | None,
+        in_force: Mapping[str, Value],
+    ) -> None:
+        """End the provider's span.
+
+        It lasts exactly as long as what was measured. The provider's own work before that puts it as much too early.
+
+        Args:
+            start: monotonic nanoseconds.
+            end: the same.
+            outcome: `pass`, `fail`, `error` or `skipped`.
+            error_type: `error.type` of the exception that left it.
+            attributes: further attributes, known only now.
+            in_force: the conditions of the process, which go on a case.
+        """
+        if self._above is not None:
+            self._above.last_end = end
+        try:
+            known = {**(attributes or {}), **semantics.ending(self.kind, outcome, error_type)}
+            if self.kind == "case":
+                known |= self._conditions(in_force)
+            self.span.set_attributes(semantics.clean(known))
+            self.span.set_status(semantics.status(outcome, error_type))
+            self.span.end(self._start + end - start)
+        except Exception as error:
+            faults.swallow(_USING, error)
+
+    def end_at_last(self) -> None:
+        """End the span of a process where the last span below it did."""
+        self.end(self._opened, self.last_end, "pass", None, None, {})
+
+    def _conditions(self, in_force: Mapping[str, Value]) -> dict[str, Value]:
+        return {**in_force, "scenetest.ruler": conditions.ruler(in_force, (self.case or self).attributes)}
+
+
+def begin(
+    given: TracerProvider | None, directory: str | None, kind: str, attributes: Mapping[str, Value], **names: Any
+) -> Live | None:
+    """Begin a case or process, if there is a provider to make its span with.
+
+    Args:
+        given: the provider that was passed to us; without one it is the global one, if the program has set one.
+        directory: of the run that this process is part of.
+        kind: `case` or `process`.
+        attributes: its own attributes.
+        names: as for `Live`.
+    """
+    try:
+        provider = given or _global()
+        if provider is None:
+            return None
+        tracer = provider.get_tracer(semantics.SCOPE_NAME, __version__)
+        return _begun(Live(tracer, _facts(directory), None, kind, attributes, **names), {})
+    except Exception as error:
+        faults.swallow(_USING, error)
+        return None
+
+
+def flush(given: TracerProvider | None) -> None:
+    """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more."""
+    from threading import Thread
+
+    sending = Thread(target=_force_flush, args=(given or _global(),), daemon=True)
+    sending.start()
+    sending.join(_FLUSH_SECONDS)
+
+
+def _force_flush(provider: TracerProvider | None) -> None:
+    try:
+        force_flush = getattr(provider, "force_flush", None)
+        if force_flush is not None:
+            force_flush()
+    except Exception as error:
+        faults.swallow(_USING, error)
+
+
+def _begun(live: Live, in_force: Mapping[str, Value]) -> Live | None:
+    try:
+        return live if live.start(in_force) else None
+    except Exception as error:
+        faults.swallow(_USING, error)
+        return None
+
+
+def _global() -> TracerProvider | None:
+    provider = trace.get_tracer_provider()
+    return None if isinstance(provider, _NOT_REAL) else provider
+
+
+def _context_above() -> Context | None:
+    """Return the context of a span without one of ours above it: the caller's, else the user's `TRACEPARENT`."""
+    if trace.get_current_span().get_span_context().is_valid:
+        return None
+    carrier = {name.lower(): os.environ[name] for name in ("TRACEPARENT", "TRACESTATE") if name in os.environ}
+    return TraceContextTextMapPropagator().extract(carrier, get_current())
+
+
+@lru_cache(maxsize=1)
+def _facts(directory: str | None) -> dict[str, Any]:
+    """Return the facts of a run; empty without one."""
+    text = read(os.path.join(directory, journal.RUN_FILE)) if directory else ""
+    return json.loads(text) if text else {}

@@ -1,0 +1,43 @@
+"""`opentelemetry-instrument`, for real: alone it exports our spans, within a run it exports the program's own only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.live import auto_instrumented
+from support.scripts import only_run
+
+from opentelemetry.instrumentation.scenetest.deliver import spans
+
+PROGRAM = """
+from opentelemetry import trace
+from opentelemetry.instrumentation.scenetest import case, dispatch
+with case("S", "c"):
+    with dispatch():
+        with trace.get_tracer("user").start_as_current_span("mine"): pass
+"""
+
+
+def test_alone_it_exports_cases_and_dispatches_with_their_conditions(tmp_path: Path) -> None:
+    exported = auto_instrumented(PROGRAM, tmp_path, env={"XDG_STATE_HOME": str(tmp_path / "state")})
+    assert list(exported) == ["mine", "dispatch S::c", "S::c"]
+    assert exported["mine"]["parent_id"] == exported["dispatch S::c"]["context"]["span_id"]
+    for name in ("dispatch S::c", "S::c"):
+        attributes = exported[name]["attributes"]
+        assert attributes["torch.imported"] is False
+        assert attributes["torch.backend_autoload.outcome"] == "torch_not_imported"
+        assert attributes["scenetest.stderr"] == "pipe"
+    assert not (tmp_path / "state").exists()
+
+
+def test_within_a_run_the_programs_own_spans_join_our_trace_and_ours_are_delivered_once(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    exported = auto_instrumented(PROGRAM, tmp_path, within=("run", "--dir", str(store), "--"))
+    assert list(exported) == ["mine"]
+    run = only_run(store)
+    delivered = {span.name: span for span in spans.of_run(run.path, run.facts)}
+    assert list(delivered) == ["dispatch S::c", "S::c", f"run {run.name}"]
+    context = delivered["dispatch S::c"].context
+    assert context is not None
+    assert exported["mine"]["parent_id"] == f"0x{context.span_id:016x}"
+    assert exported["mine"]["context"]["trace_id"] == f"0x{context.trace_id:032x}"
