@@ -43,7 +43,7 @@ def run_live(
 ) -> tuple[list[Exported], CompletedProcess[str]]:
     """Run a script that may call `make_provider()`; return what its exporters wrote, in order, and how it ended."""
     spans = folder / "spans.jsonl"
-    done = run_script(PROVIDER + source, env={"SPANS": str(spans), **(env or {})})
+    done = run_script(PROVIDER + source, env={"SPANS": str(spans), **(env or {})}, timeout=120)
     assert done.returncode == 0, done.stderr
     return (list(map(json.loads, spans.read_text().splitlines())) if spans.exists() else []), done
 

@@ -93,7 +93,7 @@ def _case_links(directory: Path) -> Iterator[Link]:
         with suppress(replay.NotAJournalError):
             for span in replay.Journal(path).spans():
                 if span.kind == "case" and span.outcome != "running":
-                    yield Link(_context(span.trace_id, span.span_id))
+                    yield Link(span_context(span.trace_id, span.span_id))
 
 
 def _journals(directory: Path) -> Sequence[Path]:

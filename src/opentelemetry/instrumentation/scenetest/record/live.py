@@ -202,9 +202,12 @@ def flush(given: TracerProvider | None) -> None:
     """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more."""
     from threading import Thread
 
-    sending = Thread(target=_force_flush, args=(given or _global(),), daemon=True)
-    sending.start()
-    sending.join(_FLUSH_SECONDS)
+    try:
+        sending = Thread(target=_force_flush, args=(given or _global(),), daemon=True)
+        sending.start()
+        sending.join(_FLUSH_SECONDS)
+    except Exception as error:
+        faults.swallow(_USING, error)
 
 
 def _force_flush(provider: TracerProvider | None) -> None:
