@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.backends import Backend, serving
 from support.live import PROVIDER, Exported, run_live
 from support.scripts import only_process, only_run, record
 
@@ -310,3 +311,29 @@ with case("S", "second"), dispatch(): pass
         tmp_path,
     )
     assert [span["name"] for span in exported] == ["dispatch S::first", "S::first", "dispatch f", "-c"]
+
+
+def test_a_backend_that_both_deliver_to_gets_each_span_once(tmp_path: Path) -> None:
+    with serving(Backend()) as backend:
+        run_live(
+            """
+import subprocess, sys
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+instrument(tracer_provider=provider)
+with case("S", "c"):
+    for _ in range(3):
+        with dispatch(): pass
+child = "from opentelemetry.instrumentation.scenetest import dispatch\\nwith dispatch(): pass"
+subprocess.run([sys.executable, "-c", child], check=True)
+""",
+            tmp_path,
+            env={
+                "OTEL_EXPORTER_OTLP_ENDPOINT": backend.url,
+                "XDG_STATE_HOME": str(tmp_path),
+                "SCENETEST_OTEL_EXIT_WAIT": "60",
+            },
+        )
+    here, below = 4, 2
+    assert (len(backend.taken), backend.repeats) == (here + below, 0)

@@ -57,6 +57,7 @@ class Live:
 
     __slots__ = (
         "_above",
+        "_carried",
         "_opened",
         "_run",
         "_start",
@@ -90,6 +91,7 @@ class Live:
         self._tracer, self._run, self._above = tracer, run, above
         self._start, self._opened = time_ns(), monotonic_ns()
         self.last_end = self._opened
+        self._carried: tuple[Mapping[str, Value], dict[str, Value]] = ({}, {})
 
     def begin_below(
         self, kind: str, attributes: Mapping[str, Value], in_force: Mapping[str, Value], **names: Any
@@ -106,9 +108,7 @@ class Live:
 
     def start(self, in_force: Mapping[str, Value]) -> bool:
         """Start the provider's span; tell whether there is one, which there is not where our scope is disabled."""
-        known = semantics.attributes(self)
-        if self.kind in ("case", "dispatch"):
-            known |= {"scenetest.run.id": self._run.get("id"), "scenetest.run.name": self._run.get("name")}
+        known = semantics.clean(semantics.attributes(self))
         if self.kind == "dispatch":
             known |= self._conditions(in_force)
         of_whole = semantics.run_context(self._run) if self.kind == "case" else None
@@ -116,7 +116,7 @@ class Live:
         self.span = self._tracer.start_span(
             semantics.name(self),
             above,
-            attributes=semantics.clean(known),
+            attributes=known,
             links=[trace.Link(of_whole)] if of_whole else (),
             start_time=self._start,
         )
@@ -158,10 +158,10 @@ class Live:
         if self._above is not None:
             self._above.last_end = end
         try:
-            known = {**(attributes or {}), **semantics.ending(self.kind, outcome, error_type)}
+            known = semantics.clean({**(attributes or {}), **semantics.ending(self.kind, outcome, error_type)})
             if self.kind == "case":
                 known |= self._conditions(in_force)
-            self.span.set_attributes(semantics.clean(known))
+            self.span.set_attributes(known)
             self.span.set_status(semantics.status(outcome, error_type))
             self.span.end(self._start + end - start)
         except Exception as error:
@@ -172,7 +172,13 @@ class Live:
         self.end(self._opened, self.last_end, "pass", None, None, {})
 
     def _conditions(self, in_force: Mapping[str, Value]) -> dict[str, Value]:
-        return {**in_force, "scenetest.ruler": conditions.ruler(in_force, (self.case or self).attributes)}
+        """Return what a resource of ours would hold; made once a case for as long as the conditions are the same."""
+        holder = self.case or self
+        if holder._carried[0] is not in_force:
+            run = {"scenetest.run.id": self._run.get("id"), "scenetest.run.name": self._run.get("name")}
+            ruler = conditions.ruler(in_force, holder.attributes)
+            holder._carried = in_force, semantics.clean({**in_force, **run, "scenetest.ruler": ruler})
+        return holder._carried[1]
 
 
 def begin(
