@@ -181,8 +181,8 @@ def test_a_log_that_is_added_after_delivery_is_delivered_with_the_ids_that_were_
         assert ship.is_delivered(directory)
         assert "scenetest-otel push" in ingested(directory, second)
         assert not ship.is_delivered(directory)
-        assert deliver() == 4
-        assert (len(backend.taken), backend.repeats) == (4, 3)
+        assert deliver() == 2  # the native spans
+        assert (len(backend.taken), backend.repeats) == (4, 1)
         assert ship.is_delivered(directory)
 
 
@@ -217,6 +217,21 @@ def test_a_log_without_markers_makes_no_run(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no native timing markers"):
         CliRunner().invoke(ingest, [str(tmp_path / "made"), str(log)], catch_exceptions=False)
     assert not (tmp_path / "made").exists()
+
+
+def test_what_an_interrupted_ingest_left_undone_is_done_by_the_next(tmp_path: Path) -> None:
+    ingested(tmp_path / "made", LOGS / "l2.log")
+    (recorded,) = (tmp_path / "made").glob("*.jsonl")
+    text = recorded.read_text()
+    recorded.unlink()
+    ingested(tmp_path / "made", LOGS / "l2.log")
+    assert recorded.read_text() == text
+
+
+def test_a_log_that_is_a_directory_is_bad_input(tmp_path: Path) -> None:
+    result = CliRunner().invoke(ingest, [str(tmp_path / "made"), str(tmp_path)])
+    assert result.exit_code == 2
+    assert "is a directory" in result.output
 
 
 def test_a_directory_that_is_no_run_is_not_made_one(tmp_path: Path) -> None:

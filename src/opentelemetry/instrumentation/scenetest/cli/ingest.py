@@ -15,13 +15,15 @@ from opentelemetry.instrumentation.scenetest.deliver import acknowledged
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import alone, logs
 
+_LOG = click.Path(exists=True, dir_okay=False, path_type=Path)
+
 MADE_BY = "ingest"
 """`by` in the `run.json` of a run that was made of logs alone."""
 
 
 @click.command()
 @click.argument("run")
-@click.argument("files", metavar="LOG...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("files", metavar="LOG...", nargs=-1, required=True, type=_LOG)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only, or make it there.")
 def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
     """Add harness logs to a run: their native timings then stand under its dispatches.
@@ -30,19 +32,28 @@ def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
     again changes nothing.
     """
     directory = _existing(run, store) or _make(run, store, files)
-    added = 0
-    for path in files:
-        with path.open("rb") as file:
-            added += logs.add(directory, file, path.stem) is not None
-    facts = stores.read_facts(directory)
-    if added and facts.get("by") == MADE_BY:
-        _write_journals(directory, facts["id"])
+    try:
+        added = _add(directory, files)
+    except OSError as error:
+        raise BadInputError(f"{error.filename or directory}: {error.strerror}; nothing else was added") from error
     counts = runs.load(directory).native().counts
     again = f", {len(files) - added} of {len(files)} logs were there already" if added < len(files) else ""
     click.echo(f"{directory}: {accounting(counts) or 'no markers in its logs'}{again}")
     # Which of the native spans are new is not known by their number.
     if added and acknowledged.forget(directory / acknowledged.NATIVE):
         click.echo(f"its native spans were delivered before; deliver them again with: scenetest-otel push {run}")
+
+
+def _add(directory: Path, files: Sequence[Path]) -> int:
+    """Add logs, and return how many were not there."""
+    added = 0
+    for path in files:
+        with path.open("rb") as file:
+            added += logs.add(directory, file, path.stem) is not None
+    facts = stores.read_facts(directory)
+    if facts.get("by") == MADE_BY:
+        _write_journals(directory, facts["id"])
+    return added
 
 
 def _existing(run: str, store: str | None) -> Path | None:
@@ -71,6 +82,7 @@ def _write_journals(directory: Path, run_id: str) -> None:
     """Write what all logs of a run tell together: a log of a worker belongs to the log of who forked it."""
     for name, text in alone.journals(alone.listen(logs.logs_of(directory)), run_id):
         path = directory / name
-        with open(path, "w", encoding="ascii", opener=journal.private) as file:
-            file.write(text)
-        acknowledged.forget(acknowledged.stem(path))
+        if not path.exists() or path.read_text("ascii") != text:
+            with open(path, "w", encoding="ascii", opener=journal.private) as file:
+                file.write(text)
+            acknowledged.forget(acknowledged.stem(path))
