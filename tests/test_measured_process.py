@@ -29,7 +29,7 @@ def test_a_recording_process_imports_the_standard_library_and_ours_only(tmp_path
     )
 
 
-def test_it_starts_no_thread_opens_no_socket_and_keeps_one_file_open(tmp_path: Path) -> None:
+def test_it_starts_no_thread_opens_no_socket_and_keeps_its_journal_and_the_run_open(tmp_path: Path) -> None:
     record(
         """
         import os, threading
@@ -40,7 +40,7 @@ def test_it_starts_no_thread_opens_no_socket_and_keeps_one_file_open(tmp_path: P
         with case("S", "c"), dispatch(): pass
         after = open_files()
         assert threading.active_count() == 1
-        assert [name.endswith(".jsonl") for name in after - before] == [True], after - before
+        assert sorted(name.rpartition(".")[2] for name in after - before) == ["json", "jsonl"], after - before
         """,
         tmp_path,
     )

@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=_default_folder(), help="for data, logs and pids")
     parser.add_argument("--free-ports", action="store_true", help="take ports that nothing listens on")
     parser.add_argument("--json", action="store_true", help="print the addresses as JSON")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     services = [SERVICES[name] for name in arguments.services or SERVICES]
     folder: Path = arguments.folder.resolve()
 

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Sequence
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from opentelemetry.instrumentation.scenetest.cli.follow import Files
 from opentelemetry.instrumentation.scenetest.cli.harvest import Harvest
 from opentelemetry.instrumentation.scenetest.cli.owner import Owner
 from opentelemetry.instrumentation.scenetest.cli.supervise import supervise
+from opentelemetry.instrumentation.scenetest.deliver.acknowledged import SUFFIX as ACKNOWLEDGED
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
     except Exception as error:
         raise Failure(f"a fault of its own: {type(error).__name__}: {error}", Exit.RUN_FAULT) from error
     _summarise(directory)
+    _tell_delivery(directory)
     if ended < 0:
         die_by(-ended)
     return ended
@@ -122,3 +124,17 @@ def _summarise(directory: str) -> None:
         discard_output()
     except Exception as error:
         say(f"no summary of {directory}: {error}")
+
+
+def _tell_delivery(directory: str) -> None:
+    """Say where the spans went. A process of the run started the watcher, which delivers now that all have ended."""
+    from opentelemetry.instrumentation.scenetest.record import watch
+
+    if not watch.has_endpoint() or not glob(f"*{journal.SUFFIX}", root_dir=directory):
+        return
+    acknowledged = f"{escape(directory)}/*{ACKNOWLEDGED}"
+    delivery = watch.outcome(directory, lambda: max(map(os.path.getmtime, glob(acknowledged)), default=0))
+    if problem := delivery["problem"]:
+        click.echo(watch.left(directory, problem), err=True)
+    else:
+        say(f"{delivery['accepted']} spans delivered to {delivery['to']}")

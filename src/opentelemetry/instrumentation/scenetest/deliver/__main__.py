@@ -1,6 +1,6 @@
 """The process that delivers a run in the background: what the watcher becomes when the run has ended.
 
-Its messages go to `delivery.log` in the run directory, and what the process that made the run has to know to
+Its messages go to `delivery.txt` in the run directory, and what the process that made the run has to know to
 `delivery.json`. If processes of the run still live, it becomes the watcher again.
 """
 
@@ -55,7 +55,7 @@ def _deliver(directory: Path, to: Endpoint) -> None:
     tally = ship.Shipment(directory, replay.read_facts(directory), sender, PATIENCE, tell).deliver()
     sender.close()
     _say(f"{tally.accepted} spans accepted by {to.url}")
-    state.write(directory, problem=tally.problem)
+    state.write(directory, problem=tally.problem, accepted=tally.accepted, to=to.url)
 
 
 def _is_held(directory: Path) -> bool:

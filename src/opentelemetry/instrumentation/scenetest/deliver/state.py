@@ -28,16 +28,18 @@ class Lock:
         os.close(self._descriptor)
 
 
-def write(directory: Path, *, problem: str) -> None:
+def write(directory: Path, *, problem: str, accepted: int = 0, to: str = "") -> None:
     """Tell the process that made the run how its delivery goes.
 
     Args:
         directory: the run directory.
         problem: one sentence; empty for none.
+        accepted: how many spans a backend has now.
+        to: its address.
     """
     path = directory / journal.DELIVERY_STATE
     new = path.with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, journal.FILE_MODE)
     with open(descriptor, "w", encoding="ascii") as file:
-        json.dump({"problem": problem}, file)
+        json.dump({"problem": problem, "accepted": accepted, "to": to}, file)
     new.replace(path)

@@ -12,6 +12,11 @@ import sys
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.record import faults
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
 _OTLP_TIMEOUT = 10.0
@@ -31,13 +36,8 @@ def has_endpoint() -> bool:
 
 
 def hold(directory: str) -> None:
-    """Hold a run open that is to be delivered, unless another process does, as the one that made it and is still alive.
-
-    Not only that one: exec may have turned it into this.
-    """
+    """Hold a run open, unless another process does: the one that made it, which exec may have turned into this."""
     global _run_file
-    if not has_endpoint():
-        return
     try:
         descriptor = os.open(os.path.join(directory, journal.RUN_FILE), os.O_RDWR)
     except OSError:
@@ -80,23 +80,42 @@ def start(directory: str) -> None:
 
 
 def wait(directory: str) -> None:
-    """Wait a moment for the delivery, with all locks of this process released, and say what became of it."""
+    """Wait a moment for the delivery, with all locks of this process released, and say so if spans are left."""
     if not has_endpoint() or not any(name.endswith(journal.SUFFIX) for name in os.listdir(directory)):
         return
+    if problem := outcome(directory)["problem"]:
+        sys.stderr.write(f"{left(directory, problem)}\n")
+
+
+def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, Any]:
+    """Return what became of a delivery, as soon as that is known or the time to wait for it is over.
+
+    Args:
+        directory: the run directory.
+        progress: what changes when the delivery goes on; the time then starts anew.
+
+    Returns:
+        The `problem`, empty for none; `accepted`, how many spans, and `to`, the address, once all are delivered.
+    """
     import json
     from time import monotonic, sleep
 
-    state = os.path.join(directory, journal.DELIVERY_STATE)
-    deadline = monotonic() + _patience()
-    while not os.path.exists(state) and monotonic() < deadline:
+    path, patience = os.path.join(directory, journal.DELIVERY_STATE), _patience()
+    reached, deadline = progress(), monotonic() + patience
+    while not os.path.exists(path) and monotonic() < deadline:
         sleep(_POLL)
+        if (now := progress()) != reached:
+            reached, deadline = now, monotonic() + patience
     try:
-        with open(state, encoding="ascii") as file:
-            problem = json.load(file)["problem"]
-    except OSError:
-        problem = "not delivered yet"
-    if problem:
-        sys.stderr.write(f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {directory}\n")
+        with open(path, encoding="ascii") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return {"problem": "not delivered yet"}
+
+
+def left(directory: str, problem: str) -> str:
+    """Return the one line that is said where spans may be left."""
+    return f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {directory}"
 
 
 def _is_watched(directory: str) -> bool:

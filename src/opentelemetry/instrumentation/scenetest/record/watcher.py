@@ -17,7 +17,7 @@ import os
 import signal
 import sys
 
-RUN_FILE, LOCK, LOG, JOURNALS = "run.json", "delivery.lock", "delivery.log", "*.jsonl"
+RUN_FILE, LOCK, LOG, JOURNALS = "run.json", "delivery.lock", "delivery.txt", "*.jsonl"
 DELIVERER = "opentelemetry.instrumentation.scenetest.deliver"
 
 

@@ -1,0 +1,164 @@
+"""The stack that users get: its files, and spans sent to it by OpenTelemetry's own exporters."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
+from support.stack import ROOT, Collector, Endpoints, Jaeger, Stack, attributes, eventually
+
+SERVICE = "scenetest"
+START, DURATION = 1_790_000_000_000_000_123, 31_007
+
+
+def exporter(to: Endpoints, protocol: str) -> SpanExporter:
+    if protocol == "http":
+        return HttpExporter(endpoint=f"{to.http}/v1/traces")
+    return GrpcExporter(endpoint=to.grpc, insecure=True)
+
+
+def send(to: Endpoints, protocol: str, run: str, conditions: dict[str, str | bool]) -> str:
+    """Send one dispatch span measured under the conditions; return its trace id."""
+    resource = Resource({"service.name": SERVICE, "scenetest.run.id": run, **conditions})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter(to, protocol)))
+    span = provider.get_tracer("test").start_span("dispatch TestVector::default", start_time=START)
+    span.end(START + DURATION)
+    provider.shutdown()
+    context = span.get_span_context()
+    return f"{context.trace_id:032x}"
+
+
+def found_ids(jaeger: Jaeger, tags: dict[str, str]) -> set[str]:
+    return {trace["traceID"] for trace in jaeger.traces(SERVICE, tags)}
+
+
+@pytest.fixture(params=["direct", "through the collector"])
+def way(request: pytest.FixtureRequest, jaeger: Jaeger, collector: Collector) -> Endpoints:
+    return jaeger.otlp if request.param == "direct" else collector.otlp
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_jaeger_finds_each_run_by_the_conditions_of_its_process_and_not_the_other(
+    jaeger: Jaeger, way: Endpoints, protocol: str
+) -> None:
+    run = secrets.token_hex(8)
+    off = {"torch.backend_autoload.effective": "disabled", "torch.backend_autoload.setting": "0"}
+    on = {"torch.backend_autoload.effective": "enabled", "torch.backend_autoload.setting": "unset"}
+    without = send(way, protocol, run, {**off, "torch_npu.loaded": False})
+    loaded = send(way, protocol, run, {**on, "torch_npu.loaded": True})
+
+    assert eventually(lambda: found_ids(jaeger, {"scenetest.run.id": run}), {without, loaded}.__eq__)
+    for key, value, expected in (
+        ("torch.backend_autoload.effective", "disabled", without),
+        ("torch.backend_autoload.setting", "0", without),
+        ("torch_npu.loaded", "true", loaded),
+    ):
+        assert found_ids(jaeger, {"scenetest.run.id": run, key: value}) == {expected}
+
+
+def test_the_conditions_are_process_tags_of_the_span(jaeger: Jaeger, collector: Collector) -> None:
+    run = secrets.token_hex(8)
+    send(collector.otlp, "http", run, {"torch.backend_autoload.effective": "disabled", "torch_npu.loaded": False})
+
+    (trace,) = eventually(lambda: jaeger.traces(SERVICE, {"scenetest.run.id": run}))
+    (process,) = trace["processes"].values()
+    tags = {tag["key"]: tag["value"] for tag in process["tags"]}
+    assert tags["torch.backend_autoload.effective"] == "disabled"
+    assert tags["torch_npu.loaded"] is False
+
+
+def test_durations_come_back_to_the_nanosecond(jaeger: Jaeger, way: Endpoints) -> None:
+    run = secrets.token_hex(8)
+    trace = send(way, "grpc", run, {"torch.backend_autoload.effective": "unknown"})
+
+    assert eventually(lambda: found_ids(jaeger, {"scenetest.run.id": run})) == {trace}
+    (group,) = jaeger.resource_spans(trace)
+    (span,) = group["scopeSpans"][0]["spans"]
+    assert attributes(group["resource"])["torch.backend_autoload.effective"] == "unknown"
+    assert (int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])) == (START, START + DURATION)
+
+
+def test_the_collector_keeps_a_copy_in_a_file(collector: Collector) -> None:
+    run = secrets.token_hex(8)
+    send(collector.otlp, "http", run, {"torch_npu.loaded": True})
+
+    def copies() -> list[dict[str, Any]]:
+        return [span for span in collector.spans() if span["resource"]["scenetest.run.id"] == run]
+
+    (copy,) = eventually(copies)
+    assert copy["name"] == "dispatch TestVector::default"
+
+
+def test_the_collector_measures_durations_by_autoload_state(collector: Collector) -> None:
+    for effective in ("enabled", "disabled"):
+        send(
+            collector.otlp,
+            "http",
+            "metrics",
+            {"torch.backend_autoload.effective": effective, "torch_npu.loaded": False},
+        )
+
+    labels = ("span_name", "torch_backend_autoload_effective", "torch_npu_loaded")
+
+    def rows() -> set[tuple[str, ...]]:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(collector.metrics) as page:
+            lines = page.read().decode().splitlines()
+        found: set[tuple[str, ...]] = set()
+        for line in lines:
+            if line.startswith("traces_span_metrics_duration_milliseconds_count{"):
+                label = dict(re.findall(r'(\w+)="([^"]*)"', line))
+                found.add(tuple(label.get(name, "") for name in labels))
+        return found
+
+    expected = {
+        ("dispatch TestVector::default | autoload enabled", "enabled", "false"),
+        ("dispatch TestVector::default | autoload disabled", "disabled", "false"),
+    }
+    assert eventually(rows, expected.issubset, 90) >= expected
+
+
+def test_spans_wait_in_the_collector_for_a_jaeger_that_is_down_and_survive_its_death(tmp_path: Path) -> None:
+    own = Stack(tmp_path)
+    run = secrets.token_hex(8)
+    try:
+        at = own.start("collector")
+        trace = send(Endpoints(**at["collector"]), "http", run, {"torch_npu.loaded": False})
+        subprocess.run(["kill", "-KILL", str(at["pids"]["collector"])], check=True)
+        time.sleep(0.2)
+        at = own.start()
+        jaeger = Jaeger(at["ui"], Endpoints(**at["jaeger"]))
+        assert eventually(lambda: found_ids(jaeger, {"scenetest.run.id": run})) == {trace}
+    finally:
+        own.stop()
+
+
+def test_starting_it_twice_is_starting_it_once(tmp_path: Path) -> None:
+    own = Stack(tmp_path)
+    try:
+        assert own.start() == own.start()
+    finally:
+        own.stop()
+
+
+def test_a_port_that_is_taken_is_named_with_the_variable_that_moves_it(
+    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = collector.otlp.grpc.rpartition(":")[2]
+    monkeypatch.setenv("COLLECTOR_OTLP_GRPC_PORT", port)
+    command = [sys.executable, str(ROOT / "tools" / "stack.py"), "start", "collector", "--folder", str(tmp_path)]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr == f"port {port} of 127.0.0.1 is taken: set COLLECTOR_OTLP_GRPC_PORT to a free one\n"
