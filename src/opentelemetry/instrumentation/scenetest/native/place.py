@@ -211,15 +211,17 @@ class _Timeline(Generic[T]):
     def containing(self, start_ns: int, end_ns: int) -> Iterator[Window[T]]:
         """The windows that contain an interval, the latest start first."""
         last = bisect_right(self._starts, start_ns)
-        for window in reversed(self._windows[max(0, last - _AT_ONCE) : last]):
-            if end_ns <= window.end_ns:
-                yield window
+        for index in range(last - 1, max(-1, last - 1 - _AT_ONCE), -1):
+            if end_ns <= self._windows[index].end_ns:
+                yield self._windows[index]
 
     def innermost(self, start_ns: int, end_ns: int, run_id: Value | None = None) -> Window[T] | None:
         """The window that contains an interval: of several the one of that run, else the one that began last."""
-        found = list(self.containing(start_ns, end_ns))
-        of_run = (window for window in found if window.run_id is not None and window.run_id == run_id)
-        return next(of_run, found[0] if found else None)
+        if run_id is not None:
+            of_run = (window for window in self.containing(start_ns, end_ns) if window.run_id == run_id)
+            if window := next(of_run, None):
+                return window
+        return next(self.containing(start_ns, end_ns), None)
 
 
 @dataclass(frozen=True)
@@ -296,8 +298,7 @@ def _tree(spans: Iterable[Span], timelines: _Timelines[T]) -> Iterator[Placed[T]
     """The host spans of one pass: each below the span of the next smaller depth that contains it."""
     open_at: dict[int, deque[Placed[T]]] = defaultdict(lambda: deque(maxlen=_AT_ONCE))
     for span in sorted(spans, key=attrgetter("start_ns", "depth")):
-        depths = sorted((depth for depth in open_at if depth < span.depth), reverse=True)
-        above = (candidate for depth in depths for candidate in reversed(open_at[depth]))
+        above = (candidate for depth in range(span.depth - 1, -1, -1) for candidate in reversed(open_at[depth]))
         parent = next((candidate for candidate in above if _end(span) <= _end(candidate.span)), None)
         own = None if parent else timelines.find(span.start_ns, _end(span), span.attributes.get("run_id"))
         placed = Placed(span, span.start_ns, parent, parent.window if parent else own)
