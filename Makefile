@@ -11,10 +11,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 export UV_CACHE_DIR := $(CACHE)/uv
+# Torch takes twice as long to import where its compiled files are not kept.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types unit chromium jaeger jaeger-stop reference docs constraints clean
+.PHONY: help demo test lint types unit test-torch-matrix chromium jaeger jaeger-stop reference docs constraints clean
 help: ## This list.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 $(READY): pyproject.toml constraints.txt tools/setup_env.py $(wildcard examples/device_backend/src/demo_device/*.py)
 	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE)
@@ -35,6 +37,9 @@ types: $(READY) ## pyright, strict.
 
 unit: $(READY) chromium ## The tests, on real parts.
 	$(BIN)/pytest
+
+test-torch-matrix: $(READY) ## What autoload can do, on seven releases of torch: 30 GB and half an hour the first time.
+	TORCH_RELEASES=all $(BIN)/pytest tests/test_torch_releases.py
 
 reference: $(READY) ## The tables of the reference pages, written anew from the code.
 	$(BIN)/python tools/render_docs.py

@@ -7,7 +7,7 @@ import os
 import runpy
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,10 @@ from support.scripts import only_run
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src"
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+DURATION = "torch.backend_autoload.duration"
+
+Trace = list[tuple[int, str]]
+"""What the backends wrote: monotonic nanoseconds and what happened."""
 
 MEASURED = """
 from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
@@ -89,7 +93,7 @@ class Result:
     observed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     raised: list[str] = field(default_factory=list[str])
     switch: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    trace: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    trace: Trace = field(default_factory=list[tuple[int, str]])
 
 
 @dataclass
@@ -97,7 +101,7 @@ class Recorded:
     """What came out of a recorded run: the conditions of the dispatch of each case, and what the backends traced."""
 
     processes: dict[str, dict[str, Any]]
-    trace: list[tuple[int, str]]
+    trace: Trace
 
 
 def torch_version(python: str) -> str:
@@ -110,17 +114,35 @@ def load_cells() -> list[Cell]:
     """Read the rows that `autoload_driver.py` runs."""
     data = _data()
     defaults = data["defaults"]
-    cells: list[Cell] = []
-    for row in data["cells"]:
-        values: dict[str, Any] = {**defaults, **row}
-        for name in ("environment", "happened"):
-            values[name] = {**defaults[name], **row.get(name, {})}
-        if isinstance(values["setting"], dict):
-            values["setting"] = values["setting"]["repeat"] * values["setting"]["times"]
-        values["files"] = _texts(values["files"])
-        values["conditions"] = _conditions(defaults["conditions"], row["conditions"])
-        cells.append(Cell(**values))
-    return cells
+    return [_cell(row, defaults) for row in data["cells"]]
+
+
+def _cell(row: dict[str, Any], defaults: dict[str, Any]) -> Cell:
+    values: dict[str, Any] = {**defaults, **row}
+    for name in ("environment", "happened"):
+        values[name] = {**defaults[name], **row.get(name, {})}
+    if isinstance(values["setting"], dict):
+        values["setting"] = values["setting"]["repeat"] * values["setting"]["times"]
+    values["files"] = _texts(values["files"])
+    values["conditions"] = _conditions(defaults["conditions"], row["conditions"])
+    return Cell(**values)
+
+
+def load_releases() -> list[tuple[str, Cell]]:
+    """Read which rows are run on which releases of torch, with what is different there."""
+    data = _data()
+    named = {str(cell): cell for cell in load_cells()}
+    rows: list[tuple[str, Cell]] = []
+    for group in data["releases"]:
+        for row in group["cells"]:
+            cell = named[row] if isinstance(row, str) else _cell(row, data["defaults"])
+            changed = replace(
+                cell,
+                happened={**cell.happened, **group["happened"]},
+                conditions=_conditions(cell.conditions, group["conditions"]),
+            )
+            rows.extend((release, changed) for release in group["releases"])
+    return rows
 
 
 def load_recorded() -> list[RecordedCell]:
@@ -150,17 +172,20 @@ def _conditions(defaults: dict[str, Any], changes: dict[str, Any]) -> dict[str, 
     return {name: value for name, value in {**defaults, **changes}.items() if value is not None}
 
 
-def fresh_environment(cell: Cell | RecordedCell, folder: Path) -> dict[str, str]:
-    """Return the environment of a fresh interpreter that finds our sources and the backends of the cell."""
+def interpreter_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a fresh interpreter that finds our sources and the backends of a folder."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SCENETEST_", "OTEL_"))}
     # Torch takes twice as long to import where its compiled files are not kept.
     for name in (VARIABLE, "PYTHONDONTWRITEBYTECODE"):
         environment.pop(name, None)
     environment["PYTHONPATH"] = os.pathsep.join([str(folder), str(folder / "backends"), str(SOURCES)])
     environment["BACKEND_TRACE"] = str(folder / "trace")
-    if cell.setting is not None:
-        environment[VARIABLE] = cell.setting
-    return {**environment, **cell.environment}
+    return environment
+
+
+def _environment(cell: Cell | RecordedCell, folder: Path) -> dict[str, str]:
+    setting = {} if cell.setting is None else {VARIABLE: cell.setting}
+    return {**interpreter_environment(folder), **setting, **cell.environment}
 
 
 def run_cell(cell: Cell, folder: Path, python: str = sys.executable) -> Result:
@@ -176,7 +201,7 @@ def run_cell(cell: Cell, folder: Path, python: str = sys.executable) -> Result:
     (folder / "cell.json").write_text(json.dumps({"name": cell.name, "program": cell.program}), "utf-8")
     command = [python, str(TESTS / "autoload_driver.py"), str(folder / "cell.json"), str(folder / "result.json")]
     done = subprocess.run(
-        command, cwd=folder, env=fresh_environment(cell, folder), capture_output=True, text=True, timeout=300
+        command, cwd=folder, env=_environment(cell, folder), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return Result(**json.loads((folder / "result.json").read_text("utf-8")), trace=_trace(folder))
@@ -187,7 +212,7 @@ def run_recorded(cell: RecordedCell, folder: Path) -> Recorded:
     install_backends(cell.backends, folder / "backends")
     for name, text in {**cell.files, "measured.py": MEASURED}.items():
         (folder / name).write_text(text, "utf-8")
-    environment = {**fresh_environment(cell, folder), "SCENETEST_OTEL_DIR": str(folder / "store")}
+    environment = {**_environment(cell, folder), "SCENETEST_OTEL_DIR": str(folder / "store")}
     done = subprocess.run(
         [sys.executable, *cell.command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
@@ -198,7 +223,39 @@ def run_recorded(cell: RecordedCell, folder: Path) -> Recorded:
     return Recorded(conditions, _trace(folder))
 
 
-def _trace(folder: Path) -> list[tuple[int, str]]:
+def _trace(folder: Path) -> Trace:
     file = folder / "trace"
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
     return [(int(moment), event) for moment, _, event in (line.partition(" ") for line in lines)]
+
+
+def witnessed(result: Result) -> dict[str, Any]:
+    """What the witnesses saw."""
+    return {
+        "switch": [call["returned"] for call in result.switch],
+        "trace": [event for _, event in result.trace],
+        "raised": result.raised,
+        "variable": result.observed[-1]["variable"],
+    }
+
+
+def happened(cell: Cell) -> dict[str, Any]:
+    """What the matrix says that they see."""
+    unchanged = cell.happened["variable"] == "<setting>"
+    return {**cell.happened, "variable": cell.setting if unchanged else cell.happened["variable"]}
+
+
+def compare(conditions: dict[str, Any], expected: dict[str, Any], trace: Trace, python: str = sys.executable) -> None:
+    """Every attribute, its value and its type."""
+    exact = dict(expected)
+    if exact.get("torch.version"):
+        exact["torch.version"] = torch_version(python)
+    if exact.get(DURATION):
+        moments = [moment for moment, _ in trace]
+        exact[DURATION] = conditions.get(DURATION)
+        assert type(exact[DURATION]) is float
+        assert exact[DURATION] >= (max(moments) - min(moments)) / 1e9 if moments else exact[DURATION] > 0
+    assert conditions == exact
+    assert {name: type(value) for name, value in conditions.items()} == {
+        name: type(value) for name, value in exact.items()
+    }

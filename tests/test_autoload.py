@@ -5,27 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from autoload_cells import Cell, fresh_environment, load_cells
-from backends import install_backends
+from autoload_cells import interpreter_environment, load_cells
 
 from opentelemetry.instrumentation.scenetest.record import autoload
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def run_python(program: str, folder: Path, setting: str | None = None, backends: tuple[str, ...] = ()) -> Any:
-    """Run a program in a fresh interpreter and return what it prints, as JSON."""
-    install_backends(list(backends), folder / "backends")
-    cell = Cell("", "", setting, [], {}, {}, [], {}, {}, [])
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(
-        command, cwd=folder, env=fresh_environment(cell, folder), capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_the_predicate_is_that_of_torch(tmp_path: Path) -> None:
@@ -41,4 +28,6 @@ for value in {settings!r}:
     answers.append(torch._is_device_backend_autoload_enabled())
 print(json.dumps(answers))
 """
-    assert run_python(program, tmp_path) == [autoload.enabled_by(value) for value in settings]
+    environment = interpreter_environment(tmp_path)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+    assert json.loads(done.stdout) == [autoload.enabled_by(value) for value in settings]

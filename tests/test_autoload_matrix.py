@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,13 @@ from autoload_cells import (
     Recorded,
     RecordedCell,
     Result,
+    compare,
+    happened,
     load_cells,
     load_recorded,
     run_cell,
     run_recorded,
-    torch_version,
+    witnessed,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 CELLS = load_cells()
 RECORDED = load_recorded()
 OBSERVED = ("torch.backend_autoload.", "torch.imported", "torch.version", "torch_npu.")
-DURATION = "torch.backend_autoload.duration"
 
 
 @pytest.fixture(scope="module")
@@ -63,35 +63,3 @@ def test_every_process_of_a_run_records_what_happened_in_it(
     for name, expected in cell.processes.items():
         found = {key: value for key, value in recorded.processes[name].items() if key.startswith(OBSERVED)}
         compare(found, expected, recorded.trace)
-
-
-def witnessed(result: Result) -> dict[str, Any]:
-    """What the witnesses saw."""
-    return {
-        "switch": [call["returned"] for call in result.switch],
-        "trace": [event for _, event in result.trace],
-        "raised": result.raised,
-        "variable": result.observed[-1]["variable"],
-    }
-
-
-def happened(cell: Cell) -> dict[str, Any]:
-    """What the matrix says that they see."""
-    unchanged = cell.happened["variable"] == "<setting>"
-    return {**cell.happened, "variable": cell.setting if unchanged else cell.happened["variable"]}
-
-
-def compare(conditions: dict[str, Any], expected: dict[str, Any], trace: list[tuple[int, str]]) -> None:
-    """Every attribute, its value and its type."""
-    exact = dict(expected)
-    if exact.get("torch.version"):
-        exact["torch.version"] = torch_version(sys.executable)
-    if exact.get(DURATION):
-        moments = [moment for moment, _ in trace]
-        exact[DURATION] = conditions.get(DURATION)
-        assert type(exact[DURATION]) is float
-        assert exact[DURATION] >= (max(moments) - min(moments)) / 1e9 if moments else exact[DURATION] > 0
-    assert conditions == exact
-    assert {name: type(value) for name, value in conditions.items()} == {
-        name: type(value) for name, value in exact.items()
-    }

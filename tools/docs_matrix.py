@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from torch_env import PYTHONS
+
 Row = tuple[str, ...]
 
 DATA: Final = Path(__file__).resolve().parent.parent / "tests" / "data" / "autoload_cells.json"
@@ -20,6 +22,7 @@ HEAD: Final = (
     "`outcome`",
     "more",
 )
+HEAD_OF_RELEASES: Final = ("torch", "Python", "rows", "recorded differently from the tables above")
 HEAD_OF_PROCESSES: Final = ("", "process", "`effective`", "`setting`", "`captured`", "`outcome`", "more")
 
 _WIDTH: Final = 20
@@ -55,6 +58,21 @@ def processes() -> list[Row]:
         for cell in data["recorded"]
         for name, changes in cell["processes"].items()
     ]
+
+
+def releases() -> list[Row]:
+    """Return the releases of torch, each with its Python, how many rows are run on it and what differs."""
+    rows: list[Row] = []
+    for release, versions in PYTHONS.items():
+        groups = [group for group in _data()["releases"] if release in [name.split()[0] for name in group["releases"]]]
+        changed = {name: value for group in groups for name, value in group["conditions"].items()}
+        changed.pop("torch.version", None)
+        different = ", ".join(
+            f"`{name}` {'absent' if value is None else _code(value)}" for name, value in changed.items()
+        )
+        count = sum(len(group["cells"]) for group in groups)
+        rows.append((release, versions[0], str(count), different or "nothing"))
+    return rows
 
 
 def _record(conditions: dict[str, Any]) -> Row:

@@ -138,6 +138,7 @@ TABLES: dict[str, Callable[[], str]] = {
         f"autoload {group}": lambda group=group: table(docs_matrix.HEAD, docs_matrix.cells(group))
         for group in docs_matrix.GROUPS
     },
+    "autoload releases": lambda: table(docs_matrix.HEAD_OF_RELEASES, docs_matrix.releases()),
     "autoload processes": lambda: table(docs_matrix.HEAD_OF_PROCESSES, docs_matrix.processes()),
     "harness variables": _variables,
     "read by nothing": _read_by_nothing,

@@ -16,51 +16,54 @@ from pathlib import Path
 from setup_env import uv
 
 PYTHONS = {
-    "2.4": "3.10",
-    "2.5": "3.11",
-    "2.6": "3.12",
-    "2.8": "3.13",
-    "2.10": "3.10",
-    "2.13": "3.12",
-    "newest": "3.13",
+    "2.4": ("3.10", "3.11", "3.12"),
+    "2.5": ("3.11", "3.12", "3.10"),
+    "2.6": ("3.12", "3.11", "3.10"),
+    "2.8": ("3.13", "3.12", "3.11"),
+    "2.10": ("3.10", "3.11", "3.12"),
+    "2.13": ("3.12", "3.13", "3.11"),
+    "newest": ("3.13", "3.12", "3.11"),
 }
+"""The releases of the matrix, and the versions of Python for each; the first that is installed is taken."""
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scenetest-otel"
 
 
-def find_python(version: str) -> str:
-    """Return an interpreter of this version: one on PATH, or one beside the running one, as pyenv and uv put them.
+def find_python(versions: tuple[str, ...]) -> str:
+    """Return an interpreter of the first version that is on PATH or beside the running one, as pyenv and uv put them.
 
     Raises:
         SystemExit: there is none.
     """
-    beside = sorted(Path(sys.base_prefix).parent.glob(f"*{version}.*/bin/python{version}"))
-    for candidate in (shutil.which(f"python{version}"), *map(str, reversed(beside))):
-        # A pyenv shim stands on PATH even when its version is not the chosen one.
-        if candidate and subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
-            return candidate
-    raise SystemExit(f"torch_env: no Python {version} on PATH or beside {sys.base_prefix}: install it")
+    for version in versions:
+        beside = sorted(Path(sys.base_prefix).parent.glob(f"*{version}.*/bin/python{version}"))
+        for candidate in (shutil.which(f"python{version}"), *map(str, reversed(beside))):
+            # A pyenv shim stands on PATH even when its version is not the chosen one.
+            if candidate and subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
+                return candidate
+    raise SystemExit(
+        f"torch_env: no Python {' or '.join(versions)} on PATH or beside {sys.base_prefix}; install one of them"
+    )
 
 
-def make(release: str, cache: Path, more: list[str]) -> Path:
+def make(release: str, more: list[str]) -> Path:
     """Return the interpreter that has this release of torch; the first time it is installed.
 
     Args:
         release: a key of `PYTHONS`.
-        cache: folder outside the clone.
         more: further requirements; they make it an environment of its own.
     """
-    home = cache / "torch" / "-".join([release, *more]).replace("==", "-")
+    home = CACHE / "torch" / "-".join([release, *more]).replace("==", "-")
     python = home / "bin" / "python"
     if not (home / ".ready").exists():
-        program = uv(cache)
-        quiet = {**os.environ, "VIRTUAL_ENV": str(home), "UV_PYTHON_DOWNLOADS": "never"}
-        subprocess.run(
-            [program, "venv", "--quiet", "--clear", "--python", find_python(PYTHONS[release]), str(home)],
-            check=True,
-            env=quiet,
-        )
+        cached = {"UV_CACHE_DIR": str(CACHE / "uv"), "UV_PYTHON_DOWNLOADS": "never"}
+
+        def run(*command: str) -> None:
+            subprocess.run([uv(CACHE), *command], check=True, env={**os.environ, **cached, "VIRTUAL_ENV": str(home)})
+
+        run("venv", "--quiet", "--clear", "--python", find_python(PYTHONS[release]), str(home))
         torch = "torch" if release == "newest" else f"torch=={release}.*"
-        install = [program, "pip", "install", "--quiet", torch, "numpy", "setuptools", *more]
-        subprocess.run(install, check=True, env=quiet)
+        run("pip", "install", "--quiet", torch, "numpy", "setuptools", *more)
         (home / ".ready").touch()
     return python
 
@@ -70,9 +73,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", choices=list(PYTHONS))
     parser.add_argument("more", nargs="*", help="further requirements, as torch-npu==2.13.0")
-    parser.add_argument("--cache", type=Path, required=True)
     arguments = parser.parse_args()
-    print(make(arguments.release, arguments.cache, arguments.more))
+    print(make(arguments.release, arguments.more))
 
 
 if __name__ == "__main__":

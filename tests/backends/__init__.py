@@ -163,7 +163,7 @@ def _device(source: str, error: str = "", target: str = "fake_device:_autoload")
 
 def _npu(source: str, version: str) -> Backend:
     entry = "torch_npu = torch_npu:_autoload"
-    return Backend("torch-npu", "torch_npu", source, entry, version=version, more=(("npu/__init__.py", NPU_NPU),))
+    return Backend("torch_npu", "torch_npu", source, entry, version=version, more=(("npu/__init__.py", NPU_NPU),))
 
 
 BACKENDS = {
