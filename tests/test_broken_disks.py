@@ -70,3 +70,26 @@ def test_a_write_that_fails_is_one_warning_and_leaves_no_false_death(tmp_path: P
     assert [one.outcome for one in recorded.dispatches] == ["pass"] * 9 + ["unknown"]
     assert recorded.span.outcome == "unknown"
     assert run.problems["incomplete_journals"] == 1
+
+
+def test_conditions_that_could_not_be_written_are_written_before_the_next_dispatch(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import os, resource, sys, types
+        from pathlib import Path
+        instrument()
+        with case("S", "c"):
+            with dispatch(): pass
+            sys.modules["torch_npu"] = types.ModuleType("torch_npu")
+            journal, = Path(os.environ["SCENETEST_OTEL_RUN"]).glob("*.jsonl")
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size, hard))
+            with dispatch(): pass
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            with dispatch(): pass
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    (recorded,) = only_process(only_run(tmp_path)).cases
+    assert [one.conditions["torch_npu.loaded"] for one in recorded.dispatches] == [False, True]

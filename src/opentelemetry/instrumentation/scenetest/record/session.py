@@ -111,14 +111,16 @@ class Session:
         from opentelemetry.instrumentation.scenetest.record import observe
 
         with _lock:
-            self.fingerprint = autoload.fingerprint()
+            fingerprint = autoload.fingerprint()
             found = observe.conditions()
             if found != self.conditions:
-                self.conditions = found
+                # In force once they are written: a dispatch must not be read under those before them.
                 self.write_line("conditions", at=monotonic_ns(), conditions=found)
+                self.conditions = found
             if not self._logged:
                 self._logged = True
                 observe.log(found)
+            self.fingerprint = fingerprint
 
     def write_line(self, kind: str, **fields: object) -> None:
         """Append one line to the journal; fields that are None or empty are left out."""
