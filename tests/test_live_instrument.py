@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.harness import HARNESS
 from support.live import auto_instrumented
 from support.scripts import only_run
 
@@ -41,3 +42,14 @@ def test_within_a_run_the_programs_own_spans_join_our_trace_and_ours_are_deliver
     assert context is not None
     assert exported["mine"]["parent_id"] == f"0x{context.span_id:016x}"
     assert exported["mine"]["context"]["trace_id"] == f"0x{context.trace_id:032x}"
+
+
+def test_dispatches_of_the_harness_reach_the_exporter_from_its_forked_workers_too(tmp_path: Path) -> None:
+    driver = f"import runpy; runpy.run_path({str(HARNESS / 'scenes' / 'driver_l4.py')!r}, run_name='__main__')"
+    exported = auto_instrumented(driver, tmp_path, env={"PYTHONPATH": str(HARNESS)})
+    levels = {name: span["attributes"].get("scenetest.level") for name, span in exported.items()}
+    assert levels == {
+        "dispatch main.<locals>.run_network": 4,
+        "dispatch main.<locals>.run_node": 3,
+        "driver_l4.py": None,
+    }
