@@ -18,7 +18,7 @@ from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, Exit, Fai
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.version import __version__
 
-COMMANDS = ("run", "show", "compare", "report", "ingest", "export", "push")
+COMMANDS = ("run", "show", "compare", "ab", "report", "ingest", "export", "push")
 """The commands, in the order in which a user meets them. Each is the function of its name in the module of its name."""
 
 

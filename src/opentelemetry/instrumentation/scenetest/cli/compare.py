@@ -48,6 +48,19 @@ def comparison_options(function: Function) -> Function:
         click.option("--allow", metavar="KEY", multiple=True, help="Accept a difference of the ruler; stamped on all."),
         click.option("--fail-slower", type=float, metavar="PCT", help="Exit 5 if slower by that; 7 without a verdict."),
     )
+    return _decorated(function, options)
+
+
+def form_options(function: Function) -> Function:
+    """Add the options that choose the form of what is printed."""
+    options = (
+        click.option("--json", "form", flag_value="json", help="Print one JSON object."),
+        click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request."),
+    )
+    return _decorated(function, options)
+
+
+def _decorated(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
     for option in reversed(options):
         function = option(function)
     return function
@@ -57,8 +70,7 @@ def comparison_options(function: Function) -> Function:
 @click.argument("arms", nargs=-1, metavar="BASE... -- MEASURE...", type=click.UNPROCESSED)
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
 @comparison_options
-@click.option("--json", "form", flag_value="json", help="Print one JSON object.")
-@click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request.")
+@form_options
 def compare(arms: tuple[str, ...], store: str | None, **asked: Any) -> int:
     """Tell whether MEASURE is faster or slower than BASE.
 
@@ -90,19 +102,45 @@ def read_arms(arms: Sequence[Sequence[str]], store: str | None) -> list[list[Rep
     Raises:
         BadInputError: there is no such run, it can't be read, or it is in both arms.
     """
-    from opentelemetry.instrumentation.scenetest.analyse import samples
-
     found = [list(dict.fromkeys(path.resolve() for one in arm for path in stores.find_all(one, store))) for arm in arms]
     every = [path for paths in found for path in paths]
     for path in every:
         if every.count(path) > 1:
             raise BadInputError(f"{path.name} is in both arms; a run can be compared with others only")
     names = [path.name for path in every]
+    unique = len(names) == len(set(names))
+    return [read(paths, by_path=not unique) for paths in found]
 
-    def read(path: Path) -> list[Repetition]:
-        return samples.of_run(runs.load(path), path.name if names.count(path.name) == 1 else str(path))
 
-    return [[one for path in paths for one in read(path)] for paths in found]
+def read(directories: Sequence[Path], *, by_path: bool = False) -> list[Repetition]:
+    """Return what runs measured.
+
+    Args:
+        directories: the run directories.
+        by_path: call each by its whole path: their names are not unique.
+
+    Raises:
+        BadInputError: one can't be read.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse import samples
+
+    labels = [str(path) if by_path else path.name for path in directories]
+    return [
+        repetition
+        for path, label in zip(directories, labels, strict=True)
+        for repetition in samples.of_run(runs.load(path), label)
+    ]
+
+
+def is_same_ruler(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Mapping[str, Any]) -> bool:
+    """Tell whether numbers of two arms could be given.
+
+    Raises:
+        BadInputError: nothing can be compared.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse.compare import compare
+
+    return compare(base, measure, options(asked)).gate.same
 
 
 def finish(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Mapping[str, Any]) -> int:
