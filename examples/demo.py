@@ -1,4 +1,4 @@
-"""The main job in ten seconds: one benchmark, run with torch's backend autoload on and with it off, both shown."""
+"""The main job: one benchmark, run with torch's backend autoload on and with it off, both shown, then compared."""
 
 from __future__ import annotations
 
@@ -13,12 +13,24 @@ COMMAND = Path(sys.executable).with_name("scenetest-otel")
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
-def step(told: str, *command: str, env: dict[str, str] | None = None) -> None:
-    """Print what is done and why, do it, and stop at a failure."""
+def step(told: str, *command: str, env: dict[str, str] | None = None, expect: int = 0) -> None:
+    """Print what is done and why, do it, and stop if it does not end as expected."""
     shown = " ".join(f"{key}={value}" for key, value in (env or {}).items() if key == VARIABLE)
     print(f"\n# {told}\n$ {shown}{' ' if shown else ''}scenetest-otel {' '.join(command)}", flush=True)
     environment = {**os.environ, **(env or {})}
-    subprocess.run([str(COMMAND), *command], env=environment, stderr=subprocess.STDOUT, check=True)
+    done = subprocess.run([str(COMMAND), *command], env=environment, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != expect:
+        sys.exit(f"{command[0]} ended with {done.returncode} and not {expect}")
+
+
+def experiments(benchmark: tuple[str, ...]) -> None:
+    """Compare two arms that are the same, two that differ by 30 %, and two that no number can compare."""
+    off = ("--arm", f"base:{VARIABLE}=0", "--arm", f"measure:{VARIABLE}=0")
+    step("Two arms that are the same, taking turns.", "ab", "--name", "same", *off, *benchmark)
+    more = ("--arm", "measure:PRODUCTS=13")
+    step("Two that differ by 30 %.", "ab", "--name", "more", *off, *more, *benchmark)
+    on = (*off[:2], "--arm", f"measure:{VARIABLE}=1")
+    step("Two rulers: it stops after the first pair.", "ab", "--name", "rulers", *on, *benchmark, expect=4)
 
 
 def main() -> None:
@@ -42,6 +54,7 @@ def main() -> None:
             "-o",
             f"{store}/on.json",
         )
+        experiments(benchmark)
     print("\nTwo numbers of two rulers, and each says which. Your own: scenetest-otel run -- python your_benchmark.py")
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase
 
 instrument()
 
 import torch  # noqa: E402
+
+PRODUCTS = int(os.environ.get("PRODUCTS", "10"))
+"""How many products a round is: what a change of the program may change."""
 
 
 def main() -> None:
@@ -23,7 +27,8 @@ def main() -> None:
             left, right = torch.rand(arguments.size, arguments.size), torch.rand(arguments.size, arguments.size)
         for _ in range(arguments.rounds):
             with dispatch():
-                torch.matmul(left, right)
+                for _ in range(PRODUCTS):
+                    torch.matmul(left, right)
 
 
 if __name__ == "__main__":

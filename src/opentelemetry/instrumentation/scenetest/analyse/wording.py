@@ -16,7 +16,8 @@ def percent(fraction: float) -> str:
 
 
 def _unsigned(fraction: float) -> str:
-    return f"{100 * fraction:.2g} %"
+    size = 100 * fraction
+    return f"{size:.0f} %" if size >= 10 else f"{size:.2g} %"
 
 
 def duration(nanoseconds: float) -> str:
