@@ -141,7 +141,7 @@ def test_every_command_line_in_the_pages_is_one_that_the_program_takes() -> None
     shown = re.compile(r"^(?: {4}|\$ )+(?:\w+=\S+ )*(scenetest-otel|make) ([^|\n]+)", re.MULTILINE)
     wrong: list[str] = []
     for page in PAGES:
-        for name, rest in shown.findall(page.read_text("utf-8")):
+        for name, rest in shown.findall(page.read_text("utf-8").replace("\\\n", " ")):
             words = shlex.split(rest, comments=True)
             if not (_is_target(words) if name == "make" else _is_taken(words)):
                 wrong.append(f"{page.name}: {name} {rest}")
