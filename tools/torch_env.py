@@ -36,14 +36,19 @@ def find_python(versions: tuple[str, ...]) -> str:
         SystemExit: there is none.
     """
     for version in versions:
-        beside = sorted(Path(sys.base_prefix).parent.glob(f"*{version}.*/bin/python{version}"))
-        for candidate in (shutil.which(f"python{version}"), *map(str, reversed(beside))):
-            # A pyenv shim stands on PATH even when its version is not the chosen one.
-            if candidate and subprocess.run([candidate, "-c", ""], capture_output=True).returncode == 0:
-                return candidate
+        own = Path(sys.base_prefix)
+        beside = [own, *sorted(own.parent.glob(f"*{version}.*"), reverse=True)]
+        for candidate in (shutil.which(f"python{version}"), *(home / "bin" / f"python{version}" for home in beside)):
+            if candidate and Path(candidate).exists() and _runs(candidate):
+                return str(candidate)
     raise SystemExit(
         f"torch_env: no Python {' or '.join(versions)} on PATH or beside {sys.base_prefix}; install one of them"
     )
+
+
+def _runs(python: str | Path) -> bool:
+    # A pyenv shim stands on PATH even when its version is not the chosen one.
+    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
 
 
 def make(release: str, more: list[str]) -> Path:

@@ -164,9 +164,7 @@ def _verdict(seen: Import | None, torch: Names | None, registered: EntryPoints |
     if seen is None:
         return _unobserved(torch, registered)
     if "torch" not in sys.modules:
-        # A torch that went away with no backend to blame failed for another reason.
-        failed = seen.failed and registered != ()
-        return "at_import", _proven(seen), "enabled", "failed" if failed else "torch_not_imported"
+        return "at_import", _proven(seen), "enabled", _outcome_without_torch(seen, registered)
     if seen.began is not None:
         return "at_import", _proven(seen), "enabled", UNKNOWN if torch is None else _outcome(registered)
     if torch is None:
@@ -191,6 +189,17 @@ def _outcome(registered: EntryPoints | None) -> str:
     if registered is None:
         return UNKNOWN
     return "loaded" if registered else "no_backend"
+
+
+def _outcome_without_torch(seen: Import, registered: EntryPoints | None) -> str:
+    """Return what an enabled autoload came to where torch was gone afterwards."""
+    if not seen.failed or registered == ():
+        # There was no backend to fail, or torch had got past them.
+        return "torch_not_imported"
+    if registered and registered[-1].module in sys.modules and "TORCH_LOGS" in os.environ:
+        # All of them may have loaded: torch reads this variable next, and fails at a value that it does not know.
+        return UNKNOWN
+    return "failed"
 
 
 def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
