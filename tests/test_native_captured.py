@@ -81,10 +81,11 @@ def test_jaeger_shows_case_dispatch_and_the_native_spans_of_both_children_under_
     sender.close()
 
     def search() -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        found = jaeger.resource_spans("scenetest", {"scenetest.run.id": str(run.id)})
+        conditions = {"scenetest.run.id": str(run.id), "torch.backend_autoload.effective": "enabled"}
         return [
             (span, attributes(group["resource"]))
-            for group in found
+            for trace in jaeger.traces("scenetest", conditions)
+            for group in jaeger.resource_spans(trace["traceID"])
             for scope in group["scopeSpans"]
             for span in scope["spans"]
         ]
