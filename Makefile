@@ -57,7 +57,7 @@ jaeger-stop: ## End them.
 	$(PYTHON) tools/stack.py stop
 
 docs: $(READY) ## The documentation as a site, in site/.
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 constraints: $(READY) ## Move the pinned versions in constraints.txt to the newest that fit.
 	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE) --upgrade

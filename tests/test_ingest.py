@@ -122,6 +122,12 @@ def test_a_log_without_cases_is_a_case_of_its_name(tmp_path: Path) -> None:
     assert [(case.span.suite, case.span.name) for case in process.cases] == [("", "a")]
 
 
+def test_show_leaves_out_where_a_case_ran_if_the_log_does_not_tell(tmp_path: Path) -> None:
+    ingested(tmp_path / "made", written(tmp_path, strace("chip.run", 100, 50)))
+    shown = CliRunner().invoke(show, [str(tmp_path / "made")]).output
+    assert "::a  unknown  1 round" in shown
+
+
 def test_a_log_that_is_added_again_changes_nothing(tmp_path: Path) -> None:
     log = LOGS / "l2.log"
     assert "39 markers, all placed, none torn\n" in ingested(tmp_path / "made", log)

@@ -16,6 +16,7 @@ from opentelemetry.instrumentation.scenetest.cli.native import NativeView, accou
 from opentelemetry.instrumentation.scenetest.cli.text import plain
 from opentelemetry.instrumentation.scenetest.conditions import (
     CONDITIONS,
+    NOT_RECORDED,
     READ_BY_NOTHING,
     UNKNOWN,
     Value,
@@ -110,7 +111,7 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
 
 
 def _case_line(case: Case) -> str:
-    attributes = case.span.attributes
+    attributes = {key: value for key, value in case.span.attributes.items() if value != NOT_RECORDED}
     where = [str(attributes["scenetest.runtime"])] if "scenetest.runtime" in attributes else []
     where += [f"L{attributes['scenetest.level']}"] if "scenetest.level" in attributes else []
     asked = attributes.get("scenetest.rounds")
