@@ -112,6 +112,10 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "TORCH_DEVICE_BACKEND_AUTOLOAD",
         "Read by torch, and observed here. Never set by this package.",
     ),
+    (
+        "TORCH_LOGS",
+        "Read by torch near the end of its import, where a bad value fails it. Where it is set, no backend is blamed.",
+    ),
 )
 
 EXIT_CODES: Final = {
