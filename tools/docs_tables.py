@@ -114,7 +114,7 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
     ),
     (
         "TORCH_LOGS",
-        "Read by torch near the end of its import, where a bad value fails it. Where it is set, no backend is blamed.",
+        "Read by torch right after its backends; a bad value fails the import. Then the `outcome` may be `unknown`.",
     ),
 )
 
