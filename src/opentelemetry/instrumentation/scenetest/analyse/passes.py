@@ -3,6 +3,8 @@
 A pass is one run of the native runtime on one rank: all records of one `(pid, inv)`.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ children that a level-3 worker forks keep no journal: such a process belongs to 
 of its records.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,7 +71,7 @@ class Placed(Generic[T]):
 
     span: Span
     start_ns: int | None
-    parent: "Placed[T] | None"
+    parent: Placed[T] | None
     window: Window[T] | None
     rank_known: bool = True
 

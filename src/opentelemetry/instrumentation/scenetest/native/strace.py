@@ -13,6 +13,8 @@ comes out as `Unreadable`. Names and values are percent-encoded by the writer, w
 is kept. `[` never occurs inside a record, for the writer encodes it.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
