@@ -62,16 +62,15 @@ def test_does_not_dispatch(worker):
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Every kind of child that a pytest session of the harness starts."""
-    scenes = ("scenes/test_group.py", "scenes/test_own_dispatch.py", "scenes/test_vector.py")
+    scenes = ("scenes/test_node.py", "scenes/test_own_dispatch.py")
     options = ("--platform", "a2a3sim", "--device", "0-1", "--max-parallel", "2")
     return run_harness(tmp_path_factory.mktemp("store"), "-m", "pytest", *scenes, *options)[0]
 
 
 def test_cases_of_every_child_are_in_the_run(session: Run) -> None:
     assert sorted(cases(session)) == [
-        "TestGroup::default",
         "TestNativeLifecycle::default",
-        "TestVector::default",
+        "TestNode::default",
         "scenes/test_own_dispatch.py::TestOwnRun::test_run",
         "scenes/test_own_dispatch.py::test_plain_function",
     ]
@@ -81,11 +80,17 @@ def test_cases_of_every_child_are_in_the_run(session: Run) -> None:
 
 def test_a_class_runs_in_a_child_and_level_2_in_xdist_workers(session: Run) -> None:
     recorded = cases(session)
-    assert "--level" in recorded["TestGroup::default"][0].record.facts["command"]
-    workers = {recorded[name][0].record.pid for name in ("TestVector::default", "TestNativeLifecycle::default")}
-    assert recorded["TestGroup::default"][0].record.pid not in workers
-    commands = [recorded[name][0].record.facts["command"] for name in ("TestVector::default",)]
-    assert all("-c" in command for command in commands)
+    child, worker = (recorded[name][0].record for name in ("TestNode::default", "TestNativeLifecycle::default"))
+    assert "--level" in child.facts["command"]
+    assert child.pid != worker.pid
+    assert worker.facts["command"][1:3] == ["-u", "-c"]  # as execnet starts it
+
+
+def test_torch_is_observed_as_it_is_at_the_dispatch_though_imported_within_the_case(session: Run) -> None:
+    _, case = cases(session)["TestNode::default"]
+    assert [one.name for one in case.phases] == ["args", "rehost"]
+    assert case.dispatches[0].conditions["torch.imported"] is True
+    assert case.dispatches[0].conditions["torch.backend_autoload.captured"] == "at_import"
 
 
 def test_a_test_that_overrides_test_run_is_a_case_named_by_its_node_id(session: Run) -> None:

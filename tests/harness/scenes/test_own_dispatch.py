@@ -3,16 +3,15 @@
 from typing import Any
 
 import pytest
-import torch
 from simpler import _native
 from simpler.task_interface import ArgDirection as D
 from simpler.task_interface import ChipCallable, TaskArgs
 from simpler.worker import Worker
-from simpler_setup import SceneTestCase, TaskArgsBuilder, TensorArg, scene_test
+from simpler_setup import SceneTestCase, scene_test
 
 
-def square(a: torch.Tensor, out: torch.Tensor) -> None:
-    out.copy_(a * a)
+def square(a: list[float], out: list[float]) -> None:
+    out[:] = [value * value for value in a]
 
 
 SQUARE = ChipCallable("square", square, [D.IN, D.OUT])
@@ -20,8 +19,8 @@ SQUARE = ChipCallable("square", square, [D.IN, D.OUT])
 
 def arguments() -> TaskArgs:
     args = TaskArgs()
-    args.add_tensor(torch.full((4,), 3.0))
-    args.add_tensor(torch.zeros(4), D.OUT)
+    args.add_tensor([3.0])
+    args.add_tensor([0.0], D.OUT)
     return args
 
 
@@ -41,11 +40,8 @@ class TestNativeLifecycle(SceneTestCase):
     CALLABLE = {"orchestration": {"kernel": square, "signature": [D.IN, D.OUT]}}
     CASES = [{"name": "default", "platforms": ["a2a3sim"], "params": {}}]
 
-    def generate_args(self, params: dict[str, Any]) -> TaskArgsBuilder:
-        return TaskArgsBuilder(TensorArg("a", torch.ones(4)), TensorArg("out", torch.zeros(4)))
-
     def _run_and_validate_l2(self, worker: Any, callable_obj: ChipCallable, *_: Any, **__: Any) -> None:
-        _native.chip_run(callable_obj, [torch.ones(4), torch.zeros(4)])
+        _native.chip_run(callable_obj, arguments().tensors)
 
 
 @pytest.mark.device_count(1)
