@@ -182,6 +182,7 @@ def test_run_json_says_what_was_run_and_how_it_ended(tmp_path: Path) -> None:
         "tty": False,
         "exit_code": 3,
         "signal": None,
+        "dirty": {},
     }
     assert sorted(os.listdir(tmp_path / "r")) == ["run.json", "stderr.log", "stdout.log"]
 
