@@ -36,7 +36,7 @@ types: $(READY) ## pyright, strict.
 	$(BIN)/pyright
 
 unit: $(READY) chromium ## The tests, on real parts.
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-torch-matrix: $(READY) ## What autoload can do, on seven releases of torch: 30 GB and half an hour the first time.
 	TORCH_RELEASES=all $(BIN)/pytest tests/test_torch_releases.py
