@@ -263,3 +263,17 @@ def test_a_proxy_that_swallows_localhost_is_named(
     with pytest.raises(Refused) as caught:
         deliver(run_directory, "http://127.0.0.1:4318", patience=30)
     assert caught.value.way_out == refusal.NO_PROXY
+
+
+def test_a_backend_that_restarts_in_the_middle_gets_everything_once(run_directory: Path, backend: Backend) -> None:
+    sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 2))
+
+    def go_down_for_a_second_attempt(tally: ship.Tally) -> None:
+        backend.answer = "accept" if tally.refused else "503"
+
+    facts = stores.read_facts(run_directory)
+    shipment = ship.Shipment(run_directory, facts, sender, 30, go_down_for_a_second_attempt)
+    assert shipment.deliver().accepted == SPANS
+    sender.close()
+    assert (len(backend.taken), backend.repeats) == (SPANS, 0)
+    assert backend.requests == 3 + 2  # three batches, and one more attempt after each of the first two

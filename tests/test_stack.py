@@ -19,6 +19,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from support.stack import ROOT, Collector, Endpoints, Jaeger, Stack, attributes, eventually
 
+from opentelemetry.instrumentation.scenetest.deliver import refusal, ship
+from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, Protocol
+from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
+
 SERVICE = "scenetest"
 START, DURATION = 1_790_000_000_000_000_123, 31_007
 
@@ -162,3 +166,32 @@ def test_a_port_that_is_taken_is_named_with_the_variable_that_moves_it(
     answer = subprocess.run(command, capture_output=True, text=True)
     assert answer.returncode == 1
     assert answer.stderr == f"port {port} of 127.0.0.1 is taken: set COLLECTOR_OTLP_GRPC_PORT to a free one\n"
+
+
+@pytest.mark.parametrize(
+    ("port", "scheme", "protocol", "way_out"),
+    [
+        ("grpc", "http", "http/protobuf", refusal.TRY_GRPC),
+        ("http", "http", "grpc", refusal.TRY_HTTP),
+        ("http", "https", "http/protobuf", refusal.PLAIN),
+        ("grpc", "https", "grpc", refusal.PLAIN),
+    ],
+)
+def test_the_wrong_protocol_on_a_port_is_named(
+    port: str, scheme: str, protocol: Protocol, way_out: str, jaeger: Jaeger
+) -> None:
+    url = getattr(jaeger.otlp, port).replace("http", scheme)
+    sender = ship.sender_for(Endpoint(f"{url}/v1/traces" if protocol == "http/protobuf" else url, protocol, 5))
+    with pytest.raises(Refused) as caught:
+        sender.send([])
+    sender.close()
+    assert caught.value.way_out == way_out
+
+
+def test_nobody_listening_for_grpc_is_worth_another_attempt() -> None:
+    sender = ship.sender_for(Endpoint("http://127.0.0.1:9", "grpc", 5))
+    with pytest.raises(Refused) as caught:
+        sender.send([])
+    sender.close()
+    assert caught.value.what.endswith("Connection refused")
+    assert (caught.value.way_out, caught.value.retry) == (refusal.IS_IT_UP, True)

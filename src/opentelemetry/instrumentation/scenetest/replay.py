@@ -75,7 +75,16 @@ class Span:
     @property
     def ruler(self) -> str:
         """`scenetest.ruler` of a case or dispatch."""
-        return conditions.ruler(self.conditions, self.how)
+        global _latest_ruler
+        process, how, latest = _latest_ruler
+        if process is not self.conditions or how is not self.how:
+            latest = conditions.ruler(self.conditions, self.how)
+            _latest_ruler = self.conditions, self.how, latest
+        return latest
+
+
+# All dispatches of a case mostly have one, and it is a hash over a hundred values.
+_latest_ruler: tuple[dict[str, conditions.Value], dict[str, conditions.Value], str] = ({}, {}, "")
 
 
 @dataclass(slots=True)
@@ -229,12 +238,15 @@ class Journal:
         return span
 
 
+_decode = json.JSONDecoder().decode
+
+
 def _parse(raw: bytes) -> dict[str, Any] | None:
     """Return a whole, well-formed line, None for anything else."""
     if not raw.endswith(b"\n"):
         return None
     try:
-        line: object = json.loads(raw)
+        line: object = _decode(raw.decode())
     except ValueError:
         return None
     if not isinstance(line, dict):

@@ -122,7 +122,7 @@ def clean(given: Mapping[str, Value | None]) -> dict[str, Value]:
 
 def text(given: str) -> str:
     """Return text that UTF-8 can encode, with lone surrogates escaped."""
-    return given.encode("utf-8", "backslashreplace").decode("utf-8")
+    return given if given.isascii() else given.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _value(value: Value) -> Value:

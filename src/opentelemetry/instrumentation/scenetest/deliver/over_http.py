@@ -153,6 +153,8 @@ def _not_answered(error: Exception, endpoint: Endpoint) -> Refused:
         return Refused(f"{endpoint.url} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
     if any(isinstance(cause, BadStatusLine) and not isinstance(cause, RemoteDisconnected) for cause in causes):
         return Refused(f"{endpoint.url} answered what is not HTTP", refusal.TRY_GRPC)
+    if isinstance(causes[-1], (ConnectionResetError, RemoteDisconnected)):
+        return Refused(f"{endpoint.url} hung up without an answer", refusal.TRY_GRPC, retry=True)
     if isinstance(error, (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError)):
         return Refused(f"no answer from {endpoint.url}: {words}", refusal.IS_IT_UP, retry=True)
     return Refused(f"nothing could be sent to {endpoint.url}: {type(error).__name__}: {words}")
