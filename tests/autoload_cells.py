@@ -245,6 +245,14 @@ def happened(cell: Cell) -> dict[str, Any]:
     return {**cell.happened, "variable": cell.setting if unchanged else cell.happened["variable"]}
 
 
+def spelled(value: str | None) -> str:
+    """How the record must spell a value of the variable."""
+    if value is None:
+        return "unset"
+    cut = value[:64]
+    return cut if cut.isprintable() and cut.isascii() and cut not in ("unset", "unknown") else json.dumps(cut)
+
+
 def compare(conditions: dict[str, Any], expected: dict[str, Any], trace: Trace, python: str = sys.executable) -> None:
     """Every attribute, its value and its type."""
     exact = dict(expected)

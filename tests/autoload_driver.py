@@ -97,8 +97,16 @@ def main() -> None:
     from opentelemetry.instrumentation.scenetest.record import autoload
 
     def observe() -> None:
+        fingerprint = repr(autoload.fingerprint())
         modules = {name: state_of(name) for name in ("torch", "torch_npu")}
-        observed.append({"conditions": autoload.observe(), "modules": modules, "variable": os.environ.get(VARIABLE)})
+        observed.append(
+            {
+                "fingerprint": fingerprint,
+                "conditions": autoload.observe(),
+                "modules": modules,
+                "variable": os.environ.get(VARIABLE),
+            }
+        )
 
     def try_import(name: str) -> None:
         attempt(__import__, name)

@@ -18,6 +18,7 @@ from autoload_cells import (
     load_recorded,
     run_cell,
     run_recorded,
+    spelled,
     witnessed,
 )
 
@@ -48,9 +49,27 @@ def running(
 def test_the_record_says_what_happened(cell: Cell, running: dict[str, Future[Any]]) -> None:
     result: Result = running[str(cell)].result()
     assert witnessed(result) == happened(cell)
-    conditions = [observation["conditions"] for observation in result.observed]
-    for found, expected in zip(conditions, [*cell.earlier, cell.conditions], strict=True):
-        compare(found, expected, result.trace)
+    for observation, expected in zip(result.observed, [*cell.earlier, cell.conditions], strict=True):
+        compare(observation["conditions"], expected, result.trace)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_the_record_agrees_with_the_witnesses(cell: Cell, running: dict[str, Future[Any]]) -> None:
+    result: Result = running[str(cell)].result()
+    for observation in result.observed:
+        modules, conditions = observation["modules"], observation["conditions"]
+        assert conditions["torch.imported"] is (modules["torch"] == "complete")
+        assert conditions["torch_npu.loaded"] is (modules["torch_npu"] == "complete")
+        known = conditions["torch.backend_autoload.setting"] != "unknown"
+        if result.switch and known and conditions["torch.backend_autoload.captured"] == "at_import":
+            assert conditions["torch.backend_autoload.setting"] == spelled(result.switch[-1]["variable"])
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.earlier], ids=str)
+def test_a_change_of_the_record_shows_in_the_fingerprint(cell: Cell, running: dict[str, Future[Any]]) -> None:
+    before, after = running[str(cell)].result().observed
+    assert before["conditions"] != after["conditions"]
+    assert before["fingerprint"] != after["fingerprint"]
 
 
 @pytest.mark.parametrize("cell", RECORDED, ids=str)

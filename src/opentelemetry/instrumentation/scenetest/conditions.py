@@ -119,8 +119,8 @@ _TORCH: Final = (
         str,
         "context",
         "`unset`, or the value of TORCH_DEVICE_BACKEND_AUTOLOAD as torch saw it: its first 64 characters; what is not "
-        "printable ASCII, or is the word `unset`, as its JSON string",
-        "os.environ at the last lookup of `torch` before its first submodule",
+        "printable ASCII, or is the word `unset` or `unknown`, as its JSON string",
+        "os.environ at the last lookup of a module of torch before torch decided",
     ),
     _process(
         "torch.backend_autoload.setting_truncated",
