@@ -73,6 +73,10 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "Seconds for which the process that made the run waits at its exit for the delivery. Default: 1.",
     ),
     (
+        "SCENETEST_OTEL_JAEGER",
+        "Address of the Jaeger in which `compare` and `report` look for arms like `jaeger:KEY=VALUE`.",
+    ),
+    (
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "Base URL for delivery; over HTTP `/v1/traces` is added. With it `instrument()` alone makes a run.",
     ),

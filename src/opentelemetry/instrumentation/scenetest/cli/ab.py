@@ -20,15 +20,10 @@ from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.analyse.stores import LOCAL_STORE, is_run
 from opentelemetry.instrumentation.scenetest.cli import arms as places
 from opentelemetry.instrumentation.scenetest.cli.arms import Place
-from opentelemetry.instrumentation.scenetest.cli.compare import (
-    comparison_options,
-    finish,
-    form_options,
-    is_same_ruler,
-    read,
-)
+from opentelemetry.instrumentation.scenetest.cli.compare import comparison_options, finish, form_options, is_same_ruler
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import say
+from opentelemetry.instrumentation.scenetest.cli.sources import read
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 TYPE_CHECKING = False

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 from rich.console import Console
 
-from opentelemetry.instrumentation.scenetest.analyse import runs, stores
+from opentelemetry.instrumentation.scenetest.cli import sources
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import Exit
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "json", "markdown"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_BETWEEN = "\0--"
-
 
 class ArmsCommand(WithDefaults):
     """A command that takes its options on both sides of the `--` between the arms."""
@@ -34,7 +30,7 @@ class ArmsCommand(WithDefaults):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Hide the first `--` from click, which would read no option after it."""
         at = args.index("--") if "--" in args else len(args)
-        return super().parse_args(ctx, [*args[:at], *([_BETWEEN] if at < len(args) else []), *args[at + 1 :]])
+        return super().parse_args(ctx, [*args[:at], *([sources.BETWEEN] if at < len(args) else []), *args[at + 1 :]])
 
 
 def comparison_options(function: Function) -> Function:
@@ -68,68 +64,17 @@ def _decorated(function: Function, options: Sequence[Callable[[Function], Functi
 
 @click.command(cls=ArmsCommand)
 @click.argument("arms", nargs=-1, metavar="BASE... -- MEASURE...", type=click.UNPROCESSED)
-@click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
+@sources.source_options
 @comparison_options
 @form_options
-def compare(arms: tuple[str, ...], store: str | None, **asked: Any) -> int:
+def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **asked: Any) -> int:
     """Tell whether MEASURE is faster or slower than BASE.
 
-    An arm is runs: paths, names, or globs of names in quotes. Alternate the arms when you record them, or let
-    `scenetest-otel ab` do it.
+    An arm is runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for what a Jaeger has. Alternate the
+    arms when you record them, or let `scenetest-otel ab` do it.
     """
-    base, measure = read_arms(split_arms(arms, least=2), store)
+    base, measure = sources.read_arms(sources.split_arms(arms, least=2), store, jaeger)
     return finish(base, measure, asked)
-
-
-def split_arms(words: Sequence[str], *, least: int) -> list[Sequence[str]]:
-    """Return the arms: what stands before and after the `--`.
-
-    Raises:
-        BadInputError: there are fewer than `least`, or one is empty.
-    """
-    at = words.index(_BETWEEN) if _BETWEEN in words else None
-    arms = [words] if at is None else [words[:at], words[at + 1 :]]
-    if len(arms) < least:
-        raise BadInputError("there is one arm; put -- between two, as in: compare 'base-*' -- 'measure-*'")
-    if not all(arms):
-        raise BadInputError("an arm is empty; name its runs, as in: compare 'base-*' -- 'measure-*'")
-    return arms
-
-
-def read_arms(arms: Sequence[Sequence[str]], store: str | None) -> list[list[Repetition]]:
-    """Read the runs of both arms.
-
-    Raises:
-        BadInputError: there is no such run, it can't be read, or it is in both arms.
-    """
-    found = [list(dict.fromkeys(path.resolve() for one in arm for path in stores.find_all(one, store))) for arm in arms]
-    every = [path for paths in found for path in paths]
-    for path in every:
-        if every.count(path) > 1:
-            raise BadInputError(f"{path.name} is in both arms; a run can be compared with others only")
-    names = [path.name for path in every]
-    unique = len(names) == len(set(names))
-    return [read(paths, by_path=not unique) for paths in found]
-
-
-def read(directories: Sequence[Path], *, by_path: bool = False) -> list[Repetition]:
-    """Return what runs measured.
-
-    Args:
-        directories: the run directories.
-        by_path: call each by its whole path: their names are not unique.
-
-    Raises:
-        BadInputError: one can't be read.
-    """
-    from opentelemetry.instrumentation.scenetest.analyse import samples
-
-    labels = [str(path) if by_path else path.name for path in directories]
-    return [
-        repetition
-        for path, label in zip(directories, labels, strict=True)
-        for repetition in samples.of_run(runs.load(path), label)
-    ]
 
 
 def is_same_ruler(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Mapping[str, Any]) -> bool:

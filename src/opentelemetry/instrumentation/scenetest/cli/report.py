@@ -7,20 +7,14 @@ from typing import Any
 
 import click
 
-from opentelemetry.instrumentation.scenetest.cli.compare import (
-    ArmsCommand,
-    comparison_options,
-    exit_code,
-    options,
-    read_arms,
-    split_arms,
-)
+from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, comparison_options, exit_code, options
+from opentelemetry.instrumentation.scenetest.cli.sources import read_arms, source_options, split_arms
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 
 @click.command(cls=ArmsCommand)
 @click.argument("arms", nargs=-1, metavar="RUN... | BASE... -- MEASURE...", type=click.UNPROCESSED)
-@click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
+@source_options
 @click.option(
     "-o",
     "--output",
@@ -30,7 +24,7 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
     help="File to write.",
 )
 @comparison_options
-def report(arms: tuple[str, ...], store: str | None, output: str, **asked: Any) -> int:
+def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output: str, **asked: Any) -> int:
     """Write a page that needs no network: verdict, conditions side by side, every round a point.
 
     Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
@@ -38,7 +32,7 @@ def report(arms: tuple[str, ...], store: str | None, output: str, **asked: Any) 
     from opentelemetry.instrumentation.scenetest.analyse.compare import compare, describe
     from opentelemetry.instrumentation.scenetest.analyse.report.page import page
 
-    given = read_arms(split_arms(arms, least=1), store)
+    given = read_arms(split_arms(arms, least=1), store, jaeger)
     wanted = options(asked)
     found = compare(given[0], given[1], wanted) if len(given) > 1 else describe(given[0], wanted)
     try:
