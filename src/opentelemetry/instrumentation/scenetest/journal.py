@@ -154,6 +154,21 @@ def is_held(path: str | os.PathLike[str]) -> bool | None:
     return False
 
 
+def start_ticks(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since boot: field 22 of /proc/<pid>/stat. None if it is dead.
+
+    With its pid it names a process where there are no locks to tell whether it lives.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return None
+    # The name in parentheses may hold anything, so count from its end.
+    state, *fields = text.rpartition(")")[2].split()
+    return None if state == "Z" else int(fields[18])
+
+
 def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = None, **facts: object) -> str:
     """Make the directory of a new run in a store, with its `run.json`.
 

@@ -159,6 +159,8 @@ class Journal:
             raise NotAJournalError(f"{self.path} is not a journal: it has no process line")
         self.process.facts = first
         self.process.conditions = first.get("conditions", {})
+        if held is None and journal.start_ticks(self.process.pid) == first.get("start_ticks", -1):
+            self.process.ended = "running"
 
     def spans(self) -> Iterator[Span]:
         """Yield every span: closed ones in the order in which they ended, then what is left open."""

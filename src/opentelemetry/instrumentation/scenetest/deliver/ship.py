@@ -211,16 +211,13 @@ def _journals_are_delivered(directory: Path) -> bool:
 
 def _may_live(path: Path) -> bool:
     """Tell whether the writer of a journal may still write, or can't be known not to."""
-    if journal.is_held(path):
-        return True
     try:
-        facts = replay.Journal(path).process.facts
+        process = replay.Journal(path).process
     except replay.NotAJournalError:
-        return False
-    if "boot_id" not in facts:  # made of a log, by no process that lives
-        return False
+        return journal.is_held(path) is True
+    facts = process.facts
     here = os.uname().nodename, Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return (facts.get("host"), facts.get("boot_id")) != here
+    return process.ended == "running" or (facts.get("host"), facts.get("boot_id")) != here
 
 
 def _ended(fresh: Iterator[ReadableSpan]) -> Iterator[ReadableSpan]:

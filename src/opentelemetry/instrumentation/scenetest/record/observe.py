@@ -11,7 +11,7 @@ import sys
 from functools import lru_cache
 from time import monotonic_ns, time_ns
 
-from opentelemetry.instrumentation.scenetest import logline
+from opentelemetry.instrumentation.scenetest import journal, logline
 from opentelemetry.instrumentation.scenetest.conditions import READ_BY_NOTHING, UNKNOWN, VARIABLES, raw_attribute
 from opentelemetry.instrumentation.scenetest.record import autoload, harness
 from opentelemetry.instrumentation.scenetest.record.files import read
@@ -54,7 +54,7 @@ def identity() -> dict[str, object]:
     return {
         "pid": os.getpid(),
         "parent_pid": os.getppid(),
-        "start_ticks": start_ticks(os.getpid()),
+        "start_ticks": journal.start_ticks(os.getpid()),
         "host": os.uname().nodename,
         "boot_id": read("/proc/sys/kernel/random/boot_id"),
         "anchor": {"monotonic_ns": monotonic_ns(), "unix_ns": time_ns()},
@@ -165,10 +165,3 @@ def _ranges(numbers: list[int]) -> str:
     starts = [n for n in numbers if n - 1 not in numbers]
     ends = [n for n in numbers if n + 1 not in numbers]
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
-
-
-def start_ticks(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot: field 22 of /proc/<pid>/stat. None if it is gone."""
-    text = read(f"/proc/{pid}/stat")
-    # The name in parentheses may hold anything, so count from its end.
-    return int(text.rpartition(")")[2].split()[19]) if text else None

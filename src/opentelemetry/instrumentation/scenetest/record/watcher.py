@@ -11,13 +11,17 @@ of them are waited for.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import os
 import signal
 import sys
+import time
 
 RUN_FILE, LOCK, LOG, JOURNALS = "run.json", "delivery.lock", "delivery.txt", "*.jsonl"
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+POLL_SECONDS = 0.5
 DELIVERER = "opentelemetry.instrumentation.scenetest.deliver"
 
 
@@ -41,13 +45,22 @@ def main() -> None:
 
 def _hold_delivery(directory: str) -> bool:
     """Take the lock of which there is one for a run, so that nobody else delivers it."""
+    path = os.path.join(directory, LOCK)
     try:
-        descriptor = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno in NO_LOCKS and _is_first(f"{path}.taken")
     # A lock outlives exec for as long as its file stays open.
     os.set_inheritable(descriptor, True)
+    return True
+
+
+def _is_first(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        return False
     return True
 
 
@@ -72,7 +85,7 @@ def _wait_for_journals(directory: str, seconds: float) -> None:
 
 
 def _wait_for(path: str) -> None:
-    """Return when nobody holds the lock on a file; at once where it is gone or has no locks."""
+    """Return when nobody holds the lock on a file, and it has not been replaced by one that somebody holds."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -80,12 +93,33 @@ def _wait_for(path: str) -> None:
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_SH)
         replaced = os.stat(path).st_ino != os.fstat(descriptor).st_ino
-    except OSError:
+    except OSError as error:
         replaced = False
+        if error.errno in NO_LOCKS:
+            _wait_for_writer(path)
     finally:
         os.close(descriptor)
     if replaced:
         _wait_for(path)
+
+
+def _wait_for_writer(path: str) -> None:
+    """Return when the process that a journal names is gone: the way where the file system has no locks."""
+    import json
+
+    try:
+        with open(path, "rb") as file:
+            facts = json.loads(file.readline())
+        while _start_ticks(facts["pid"]) == facts["start_ticks"]:
+            time.sleep(POLL_SECONDS)
+    except (OSError, ValueError, KeyError):
+        return
+
+
+def _start_ticks(pid: int) -> int | None:
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        state, *fields = file.read().rpartition(")")[2].split()
+    return None if state == "Z" else int(fields[18])
 
 
 if __name__ == "__main__":
