@@ -101,7 +101,7 @@ def test_a_run_that_fails_is_shown_and_left_out(tmp_path: Path, script: Path) ->
     assert "x-measure-2" in done.stderr
     assert "exit 3: left out" in done.stderr
     assert "  stderr.log: out of memory" in done.stderr
-    assert "dispatch: 1 pairs, order BM" in done.stdout
+    assert "dispatch: 1 pair, order BM" in done.stdout
     assert done.returncode == 0
 
 
@@ -127,7 +127,7 @@ def test_an_interrupt_ends_the_run_and_compares_what_there_is(tmp_path: Path, sc
     os.kill(process.pid, number)
     output, errors = process.communicate(timeout=60)
     assert "interrupted: comparing what there is" in errors
-    assert "dispatch: 1 pairs, order BM" in output
+    assert "dispatch: 1 pair, order BM" in output
     assert json.loads((third.parent / "run.json").read_text())["exit_code"] == 128 + signal.SIGINT
 
 

@@ -73,7 +73,7 @@ def _because(row: Row, options: Options) -> str:
         return "the arms ran one after the other, where a change of load looks the same; alternate them"
     if row.reason is Reason.TOO_FEW or minimum is None:
         more = FEWEST_PAIRS - evidence.order.pairs
-        return f"{_count(evidence.order.pairs, 'pair')} can't tell a change from noise; run {more} more"
+        return f"{count(evidence.order.pairs, 'pair')} can't tell a change from noise; run {more} more"
     if row.reason is Reason.CONTRADICTORY:
         return f"pairs point both ways by more than {_unsigned(expm1(evidence.threshold))} ({agreement(row)})"
     if row.reason is Reason.CONTROL_MOVED:
@@ -120,15 +120,15 @@ def remarks(row: Row, options: Options) -> list[str]:
     warm, minimum, median = row.warm, row.evidence.minimum, row.evidence.median
     said: list[str] = []
     if warm.cold > options.cold:
-        said.append(f"{_count(warm.cold, 'round')} dropped as cold: {warm.cold - options.cold} more were warming up")
+        said.append(f"{count(warm.cold, 'round')} dropped as cold: {warm.cold - options.cold} more were warming up")
     if warm.falling:
         said.append("rounds still get faster at the end: more rounds would give a lower minimum")
     if minimum and median and minimum.shift < 0 < median.log_interval(0.95)[0]:
         said.append("the minimum fell and the median rose: a wider range, not a faster one")
     if row.aborted:
-        said.append(f"{_count(row.aborted, 'round')} did not run to the end")
+        said.append(f"{count(row.aborted, 'round')} did not run to the end")
     if row.lacking:
-        said.append(f"{_count(row.lacking, 'round')} without all of its spans")
+        said.append(f"{count(row.lacking, 'round')} without all of its spans")
     said += [f"{run} is left out: it has under half the median number of rounds" for run in row.short]
     if row.surplus:
         said.append(f"without a partner, not used: {', '.join(row.surplus)}")
@@ -143,8 +143,9 @@ def _not_told(row: Row) -> str:
     if pairs is None:
         return f"{below}; no number of pairs would tell {margin}"
     more = pairs - row.evidence.order.pairs
-    return f"{below}; run {_count(more, 'more pair')} to tell {margin}" if more > 0 else below
+    return f"{below}; run {count(more, 'more pair')} to tell {margin}" if more > 0 else below
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Return a number of things, such as "1 pair"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -101,8 +101,9 @@ def _rounds(row: Row) -> str:
     order = "".join("B" if arm is Arm.BASE else "M" for arm in row.evidence.order.arms)
     kept, dropped = row.warm.rounds.shape[1] if row.warm.rounds.size else 0, row.warm.cold
     used = f"first {dropped} dropped as cold, minimum of the next {kept}"
+    pairs = wording.count(row.evidence.order.pairs, "pair")
     role = " (control)" if row.role == "control" else ""
-    return f"{row.name}{role}: {row.evidence.order.pairs} pairs, order {order or '-'}, {used}"
+    return f"{row.name}{role}: {pairs}, order {order or '-'}, {used}"
 
 
 def _print_pairs(console: Console, row: Row) -> None:

@@ -63,7 +63,7 @@ def read_arms(arms: Sequence[Sequence[str]], store: str | None, jaeger: str | No
         BadInputError: there is no such run, it can't be read, or it is in both arms.
     """
     paths = [_paths(arm, store) for arm in arms]
-    names = [path.name for of_arm in paths for path in of_arm]
+    names = [path.name for path in {path for of_arm in paths for path in of_arm}]
     unique = len(names) == len(set(names))
     found = [
         [*read(of_arm, by_path=not unique), *_from_jaeger(arm, jaeger)] for of_arm, arm in zip(paths, arms, strict=True)
