@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.harness import cases, run_harness
+from support.harness import HARNESS, cases, run_harness
 from support.scripts import only_process
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 
 CASE_OF_VECTOR = {
+    "code.file.path": str(HARNESS / "scenes" / "test_vector.py"),
     "scenetest.level": 2,
     "scenetest.platform": "a2a3sim",
     "scenetest.runtime": "tensormap_and_ringbuffer",

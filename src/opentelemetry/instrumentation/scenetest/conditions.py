@@ -278,6 +278,7 @@ _HOST: Final = (
 )
 
 _CASE: Final = (
+    _case("code.file.path", str, "context", "file of the scene", "__file__ of the module of the SceneTestCase"),
     _case("scenetest.level", int, "ruler", "level of the scene: 2, 3 or 4", "SceneTestCase._st_level, Worker.level"),
     _case("scenetest.platform", str, "ruler", "platform, for example a2a3sim", "Worker._config"),
     _case("scenetest.runtime", str, "ruler", "runtime, for example host_build_graph", "SceneTestCase._st_runtime"),

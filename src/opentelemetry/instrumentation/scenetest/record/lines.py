@@ -16,9 +16,14 @@ def line(kind: str, **fields: object) -> str:
 def attributes(given: Mapping[str, object]) -> dict[str, str | bool | int | float]:
     """Turn keyword arguments into `scenetest.*` attributes: None left out, scalars as they are, all else as text.
 
-    A number that JSON has no word for becomes text: one NaN makes Jaeger fail every search that hits it.
+    A number that JSON has no word for becomes text: one NaN makes Jaeger fail every search that hits it. `code.*` of
+    the semantic conventions, which no keyword argument of a user can be, stays as it is.
     """
-    return {f"scenetest.{key}": _scalar(value) for key, value in given.items() if value is not None}
+    return {
+        key if key.startswith("code.") else f"scenetest.{key}": _scalar(value)
+        for key, value in given.items()
+        if value is not None
+    }
 
 
 def _scalar(value: object) -> str | bool | int | float:

@@ -58,6 +58,7 @@ def of_case(scene: Any, arguments: Mapping[str, Any]) -> dict[str, object]:
     skips = arguments.get("skip_golden") or case.get("skip_golden", getattr(scene, "SKIP_GOLDEN", False))
     found: dict[str, object] = {
         **of_worker(arguments.get("worker")),
+        "code.file.path": getattr(sys.modules.get(type(scene).__module__), "__file__", None),
         "level": _number(getattr(scene, "_st_level", None)),
         "runtime": getattr(scene, "_st_runtime", None),
         "rounds": rounds,
