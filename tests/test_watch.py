@@ -228,10 +228,13 @@ def test_nothing_is_sent_while_a_process_of_the_run_lives(backend: Backend, stor
     instrument()
     with case("S", "c"):
         with dispatch(): pass
+    is_in, tell = os.pipe()
     if not os.fork():
         with case("S", "child"):
+            os.write(tell, b"!")
             os.read(0, 1)
         os._exit(0)
+    os.read(is_in, 1)
     """
     command = [sys.executable, "-c", PREAMBLE + textwrap.dedent(source)]
     env = clean_environment(**settings(backend, store), SCENETEST_OTEL_EXIT_WAIT="0")

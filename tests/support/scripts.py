@@ -13,7 +13,7 @@ from opentelemetry.instrumentation.scenetest.analyse import runs, stores
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
 
 PREAMBLE = "from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase, uninstrument\n"
-_OURS = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT")
+_OURS = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_")
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
