@@ -78,7 +78,7 @@ class Writer:
         self._torn = False
         self.locked = try_lock(self._descriptor)
 
-    def write(self, line: str) -> None:
+    def write(self, line: bytes) -> None:
         """Append one line by one `write(2)`.
 
         Args:
@@ -88,15 +88,14 @@ class Writer:
             OSError: it could not be written whole. The file is then marked incomplete by its name, since that needs
                 no space, and the next line starts on a line of its own.
         """
-        data = line.encode("ascii")
         if self._torn:
-            data = b"\n" + data
+            line = b"\n" + line
         try:
-            written = os.write(self._descriptor, data)
+            written = os.write(self._descriptor, line)
         except OSError:
             self._mark_incomplete()
             raise
-        if written != len(data):
+        if written != len(line):
             self._torn = True
             self._mark_incomplete()
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)

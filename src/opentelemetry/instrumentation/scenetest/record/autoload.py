@@ -89,7 +89,7 @@ def fingerprint() -> tuple[object, ...]:
         id(sys.modules.get("torch")),
         id(npu),
         npu is not None and _npu_initialized(names_of(npu)),
-        [name for name in _unfinished if is_initializing(sys.modules.get(name))],
+        [name for name in _unfinished if is_initializing(sys.modules.get(name))] if _unfinished else None,
     )
 
 

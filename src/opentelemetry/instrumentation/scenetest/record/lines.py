@@ -7,10 +7,11 @@ import math
 from collections.abc import Mapping
 
 
-def line(kind: str, **fields: object) -> str:
+def line(kind: str, **fields: object) -> bytes:
     """Return one line of the journal; fields that are None or empty are left out."""
     present = {key: value for key, value in fields.items() if value is not None and value != {}}
-    return json.dumps({"kind": kind, **present}, ensure_ascii=True, separators=(",", ":")) + "\n"
+    text = json.dumps({"kind": kind, **present}, ensure_ascii=True, separators=(",", ":"))
+    return text.encode("ascii") + b"\n"
 
 
 def attributes(given: Mapping[str, object]) -> dict[str, str | bool | int | float]:

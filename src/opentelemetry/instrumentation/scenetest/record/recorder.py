@@ -57,7 +57,7 @@ class Span:
         self.session: session.Session | None = None
         self.outer: Span | None = None
         self._attached: context.Attached | None = None
-        self._head: str | None = None
+        self._head: bytes | None = None
         self.live: Live | None = None
         """The same span on a provider that is not ours."""
 
@@ -102,10 +102,10 @@ class Span:
             context.restore(self._attached)
             self._attached = None
 
-    def head(self) -> str:
+    def head(self) -> bytes:
         """Return the beginning of the `open` line of a dispatch in this span, which is always the same."""
         if self._head is None:
-            self._head = _OPEN_HEAD % (self.trace, self.id)
+            self._head = (_OPEN_HEAD % (self.trace, self.id)).encode("ascii")
         return self._head
 
     def _again(self) -> Span:
@@ -153,8 +153,8 @@ class Span:
         return live.mark
 
 
-_CLOSE = '{"kind":"close","id":"%016x","start":%d,"end":%d,"outcome":"pass"}\n'
-_OPEN = '%s"id":"%016x","at":%d,"round":%d}\n'
+_CLOSE = b'{"kind":"close","id":"%016x","start":%d,"end":%d,"outcome":"pass"}\n'
+_OPEN = b'%b"id":"%016x","at":%d,"round":%d}\n'
 _OPEN_HEAD = '{"kind":"open","span":"dispatch","trace":"%s","parent":"%s",'
 
 

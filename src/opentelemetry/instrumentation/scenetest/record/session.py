@@ -86,7 +86,7 @@ class Session:
         self.ids = count(int.from_bytes(os.urandom(8), "big") % _SPAN_IDS + 1)
         self.conditions: dict[str, Value] = {}
         self.fingerprint: tuple[object, ...] | None = None
-        self.write: Callable[[str], None] = _write_nothing
+        self.write: Callable[[bytes], None] = _write_nothing
         self.live_process: Live | None = None
         self._logged = False
         self._made_live = False
@@ -204,7 +204,7 @@ class Session:
             faults.swallow(f"write a journal in {run}", error)
 
 
-def _write_nothing(text: str) -> None:
+def _write_nothing(line: bytes) -> None:
     pass
 
 
