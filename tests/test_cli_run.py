@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -269,3 +270,16 @@ def test_it_sleeps_while_the_command_runs(tmp_path: Path) -> None:
         ),
     )
     assert int(done.stdout) <= 2, "more than 1 % of a CPU"
+
+
+def test_the_console_exporter_prints_the_spans_after_the_commands_own_output(tmp_path: Path) -> None:
+    environment = clean_environment(OTEL_TRACES_EXPORTER="console")
+    done = run(tmp_path, recording(f"{ONE_CASE}\nprint('mine')"), expect=0, env=environment)
+    first, _, spans = done.stdout.decode().partition("\n")
+    assert first == "mine"
+    decoder, names = json.JSONDecoder(), list[str]()
+    while spans := spans.lstrip():
+        span, end = decoder.raw_decode(spans)
+        names.append(span["name"].partition(" ")[0])
+        spans = spans[end:]
+    assert sorted(names) == ["S::c", "dispatch", "run"]

@@ -126,11 +126,27 @@ def _summarise(directory: str) -> None:
         say(f"no summary of {directory}: {error}")
 
 
+def _print_spans(directory: Path) -> None:
+    """Print the spans after the command's own output, as OpenTelemetry's console exporter does."""
+    from opentelemetry.instrumentation.scenetest.cli.push import print_spans
+
+    try:
+        print_spans(directory)
+    except BrokenPipeError:
+        discard_output()
+    except Exception as error:
+        say(f"no spans of {directory} on the console: {error}")
+
+
 def _tell_delivery(directory: str) -> None:
     """Say where the spans went. A process of the run started the watcher, which delivers now that all have ended."""
     from opentelemetry.instrumentation.scenetest.record import watch
 
-    if not watch.has_endpoint() or not glob(f"*{journal.SUFFIX}", root_dir=directory):
+    if not glob(f"*{journal.SUFFIX}", root_dir=directory):
+        return
+    if "console" in os.environ.get("OTEL_TRACES_EXPORTER", ""):
+        _print_spans(Path(directory))
+    if not watch.has_endpoint():
         return
     acknowledged = f"{escape(directory)}/*{ACKNOWLEDGED}"
     delivery = watch.outcome(directory, lambda: max(map(os.path.getmtime, glob(acknowledged)), default=0))
