@@ -14,7 +14,7 @@ export UV_CACHE_DIR := $(CACHE)/uv
 # Torch takes twice as long to import where its compiled files are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types unit test-torch-matrix chromium jaeger jaeger-stop reference docs constraints clean
+.PHONY: help demo test lint types unit test-torch-matrix coverage chromium jaeger jaeger-stop reference docs constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
@@ -40,6 +40,10 @@ unit: $(READY) chromium ## The tests, on real parts.
 
 test-torch-matrix: $(READY) ## What autoload can do, on seven releases of torch: 30 GB and half an hour the first time.
 	TORCH_RELEASES=all $(BIN)/pytest tests/test_torch_releases.py
+
+coverage: $(READY) ## Which lines the tests reach, in the processes that they start, too.
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest $(TESTS)
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered
 
 reference: $(READY) ## The tables of the reference pages, written anew from the code.
 	$(BIN)/python tools/render_docs.py
