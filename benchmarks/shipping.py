@@ -1,0 +1,143 @@
+"""What delivering a run costs: ours, from the journal to the last answer, beside the stock exporter given built spans.
+
+Both send the same spans, in batches of 512 over HTTP, to one server that takes everything; each in a process of its own
+and in turn, since ratios hold where a machine is shared. CPU seconds, without the imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
+from pathlib import Path
+
+REPETITIONS = 5
+BATCH = 512
+RECORD = """
+from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
+instrument(journal_dir={store!r})
+with case("Benchmark", "empty", level=2, platform="a2a3sim"):
+    for _ in range({count}):
+        with dispatch():
+            pass
+"""
+
+
+class Taker(BaseHTTPRequestHandler):
+    """Takes every batch and says so by an empty answer, as a collector does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Take one batch."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-protobuf")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Stay silent."""
+
+
+def serve() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Taker)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+def ours(run: Path, url: str) -> float:
+    from opentelemetry.instrumentation.scenetest import replay
+    from opentelemetry.instrumentation.scenetest.deliver import ship
+    from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
+
+    for left in [*run.glob("*.ack"), *run.glob("delivery.json")]:
+        left.unlink()
+    sender = ship.sender_for(Endpoint(url, "http/protobuf", 10))
+    start = time.process_time()
+    tally = ship.Shipment(run, replay.read_facts(run), sender, 10).deliver()
+    spent = time.process_time() - start
+    assert tally.accepted > BATCH, tally
+    return spent
+
+
+def stock(run: Path, url: str) -> float:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan
+
+    from opentelemetry.instrumentation.scenetest import replay
+    from opentelemetry.instrumentation.scenetest.deliver import spans
+
+    plain: Resource | None = None
+    built: list[ReadableSpan] = []
+    for span in spans.of_run(run, replay.read_facts(run)):
+        plain = plain or Resource(span.resource.attributes)
+        built.append(
+            ReadableSpan(
+                name=span.name,
+                context=span.context,
+                parent=span.parent,
+                resource=plain,
+                attributes=span.attributes,
+                status=span.status,
+                start_time=span.start_time,
+                end_time=span.end_time,
+                instrumentation_scope=span.instrumentation_scope,
+            )
+        )
+    exporter = OTLPSpanExporter(endpoint=url)
+    everything = iter(built)
+    start = time.process_time()
+    while batch := list(islice(everything, BATCH)):
+        exporter.export(batch)
+    return time.process_time() - start
+
+
+def main() -> None:
+    """Record one run, deliver it in both ways in turn, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spans", type=int, default=20_000)
+    parser.add_argument("--way", help=argparse.SUPPRESS)
+    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.way == "serve":
+        serve()
+    elif given.way:
+        spent = {"ours": ours, "stock": stock}[given.way](given.run, given.url)
+        print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    else:
+        compare(given.spans)
+
+
+def compare(count: int) -> None:
+    with tempfile.TemporaryDirectory() as store:
+        subprocess.run([sys.executable, "-c", RECORD.format(store=store, count=count)], check=True)
+        (run,) = Path(store).iterdir()
+        server = subprocess.Popen([sys.executable, __file__, "--way", "serve"], stdout=subprocess.PIPE, text=True)
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1/traces"
+        found: dict[str, list[list[float]]] = {"ours": [], "stock": []}
+        for _ in range(REPETITIONS):
+            for way, results in found.items():
+                command = [sys.executable, __file__, "--way", way, "--run", str(run), "--url", url]
+                results.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+        server.kill()
+    medians = {way: statistics.median(seconds for seconds, _ in results) for way, results in found.items()}
+    print(f"{count} dispatches      CPU s   of stock   peak MiB   goal")
+    for way, results in found.items():
+        goal = "at most 0.8 of stock and 100 MiB" if way == "ours" else ""
+        peak = max(mebibytes for _, mebibytes in results)
+        print(f"{way:<18}{medians[way]:>9.2f}{medians[way] / medians['stock']:>11.2f}{peak:>11.0f}   {goal}")
+
+
+if __name__ == "__main__":
+    main()
