@@ -216,6 +216,8 @@ def _may_live(path: Path) -> bool:
     except replay.NotAJournalError:
         return journal.is_held(path) is True
     facts = process.facts
+    if "boot_id" not in facts:  # made of a log, by no process that lives
+        return False
     here = os.uname().nodename, Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return process.ended == "running" or (facts.get("host"), facts.get("boot_id")) != here
 
