@@ -78,3 +78,10 @@ def test_run_imports_nothing_heavy_before_the_command_starts() -> None:
         """
     )
     assert done.stdout == "\n"
+
+
+def test_a_missing_option_with_choices_is_one_line_too() -> None:
+    done = subprocess.run([CLI, "export", "x"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("Choose from: otlp-json, perfetto")

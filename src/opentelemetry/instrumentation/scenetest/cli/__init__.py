@@ -47,7 +47,8 @@ class Commands(click.Group):
             die_by(signal.SIGINT)
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
-            say(error.format_message(), context.command_path if context else PROGRAM)
+            # click lists choices on lines of their own.
+            say(" ".join(error.format_message().split()), context.command_path if context else PROGRAM)
             sys.exit(Exit.BAD_INPUT)
         except BadInputError as error:
             say(str(error))
