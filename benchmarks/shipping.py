@@ -23,7 +23,13 @@ BATCH = 512
 RECORD = """
 from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
 instrument(journal_dir={store!r})
-with case("Benchmark", "empty", level=2, platform="a2a3sim"):
+# As many attributes as the harness's cases have.
+how = dict(
+    level=2, platform="a2a3sim", runtime="tensormap_and_ringbuffer", devices="0", forked_workers=0, rounds=100,
+    aicpu_threads=0, golden_skipped=True, diagnostics="off", sanitizer="none", sdma=False, prewarm=False,
+)
+how |= {{"ring.task_window": "0", "ring.heap": "0", "ring.dep_pool": "0"}}
+with case("Benchmark", "empty", **how):
     for _ in range({count}):
         with dispatch():
             pass

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 from support.scripts import record
 
 from opentelemetry.instrumentation.scenetest.analyse import perfetto
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
-from opentelemetry.instrumentation.scenetest.deliver import otlp_file, resources, spans
+from opentelemetry.instrumentation.scenetest.deliver import encode, otlp_file, resources, spans
 
 SCRIPT = r"""
 instrument()
@@ -100,6 +103,28 @@ def test_parents_and_traces_are_those_of_the_journal(found: dict[str, ReadableSp
     outside = found["dispatch add 0"].parent
     assert outside is not None
     assert outside.span_id == found["-c"].context.span_id  # type: ignore[union-attr]
+
+
+def test_a_request_holds_what_the_official_encoder_makes_of_the_same_spans(found: dict[str, ReadableSpan]) -> None:
+    everything = list(found.values())
+    assert contents(encode.request(everything)) == contents(encode_spans(everything))
+
+
+def test_what_a_dispatch_says_of_itself_comes_before_what_its_case_says(tmp_path: Path) -> None:
+    run = record("instrument()\nwith case('S', 'c', level=2):\n    with dispatch(level=3): pass", tmp_path)
+    dispatch, _ = spans.of_run(run.path, run.facts)
+    encoded = encode.request([dispatch]).resource_spans[0].scope_spans[0].spans[0]
+    levels = [item.value.int_value for item in encoded.attributes if item.key == "scenetest.level"]
+    assert (levels, (dispatch.attributes or {})["scenetest.level"]) == ([3], 3)
+
+
+def contents(request: ExportTraceServiceRequest) -> ExportTraceServiceRequest:
+    """A request with the attributes of its spans in an order."""
+    for resource in request.resource_spans:
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                span.attributes.sort(key=lambda item: item.key)
+    return request
 
 
 def test_the_official_encoder_takes_every_span(run: Run) -> None:

@@ -76,15 +76,28 @@ class Span:
     def ruler(self) -> str:
         """`scenetest.ruler` of a case or dispatch."""
         global _latest_ruler
-        process, how, latest = _latest_ruler
-        if process is not self.conditions or how is not self.how:
-            latest = conditions.ruler(self.conditions, self.how)
-            _latest_ruler = self.conditions, self.how, latest
-        return latest
+        if not _latest_ruler.is_of(self):
+            _latest_ruler = _Ruler(
+                self.conditions, self.how, repr(self.how), conditions.ruler(self.conditions, self.how)
+            )
+        return _latest_ruler.value
 
 
-# All dispatches of a case mostly have one, and it is a hash over a hundred values.
-_latest_ruler: tuple[dict[str, conditions.Value], dict[str, conditions.Value], str] = ({}, {}, "")
+@dataclass(slots=True)
+class _Ruler:
+    """The ruler of one dispatch, and of all that were measured alike: it is a hash over a hundred values."""
+
+    process: dict[str, conditions.Value]
+    how: dict[str, conditions.Value]
+    how_shown: str
+    value: str
+
+    def is_of(self, span: Span) -> bool:
+        # Dispatches outside any case have attributes of their own each, mostly the same ones.
+        return self.process is span.conditions and (self.how is span.how or self.how_shown == repr(span.how))
+
+
+_latest_ruler = _Ruler({}, {}, "", "")
 
 
 @dataclass(slots=True)

@@ -69,12 +69,17 @@ def name(span: Described) -> str:
 
 def attributes(span: Described) -> dict[str, Value | None]:
     """Return what is known of a span from its beginning, beside the conditions."""
-    found: dict[str, Value | None] = {}
-    case = span.case
-    if case is not None:
-        # What holds for a case is on its dispatches too, so that each timing carries its conditions.
-        found |= {"test.suite.name": case.suite, "test.case.name": case.name, **case.attributes}
-    found |= span.attributes
+    return {**(of_case(span.case) if span.case else {}), **of_itself(span)}
+
+
+def of_case(case: Described) -> dict[str, Value | None]:
+    """Return what holds for a case: it is on its dispatches too, so that each timing carries its conditions."""
+    return {"test.suite.name": case.suite, "test.case.name": case.name, **case.attributes}
+
+
+def of_itself(span: Described) -> dict[str, Value | None]:
+    """Return what is known of a span from its beginning, beside what holds for its case."""
+    found: dict[str, Value | None] = {**span.attributes}
     if span.kind == "dispatch":
         found["scenetest.round"] = span.round
     return found

@@ -8,15 +8,14 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import grpc
-from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.util.re import parse_env_headers
 
-from opentelemetry.instrumentation.scenetest.deliver import refusal
+from opentelemetry.instrumentation.scenetest.deliver import encode, refusal
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, setting
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, Unencodable, shortened
+from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, shortened
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 # https://opentelemetry.io/docs/specs/otlp/#failures: the codes with which the same batch may be sent again
@@ -64,10 +63,7 @@ class GrpcSender:
             Refused: it was not accepted.
             Unencodable: it could not be encoded, so nothing was sent.
         """
-        try:
-            request = encode_spans(batch)
-        except Exception as error:
-            raise Unencodable from error
+        request = encode.request(batch)
         try:
             answer: ExportTraceServiceResponse = self._stub.Export(
                 request, timeout=self._endpoint.timeout, metadata=self._headers

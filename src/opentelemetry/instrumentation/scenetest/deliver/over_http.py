@@ -1,47 +1,54 @@
-"""OTLP over HTTP: the official exporter, on a session that tells what was answered and keeps to a deadline."""
+"""OTLP over HTTP: the official encoder and a session of `requests`, which tells what was answered.
+
+The official exporter takes a redirect to a login page, or a page of HTML, for success, and encodes each span anew.
+"""
 
 from __future__ import annotations
 
-import logging
+import gzip
 import queue
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from http.client import BadStatusLine, RemoteDisconnected
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import requests
 from google.protobuf.message import DecodeError
-from opentelemetry.exporter.otlp.proto.http import Compression
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.util.re import parse_env_headers
 
-from opentelemetry.instrumentation.scenetest.deliver import refusal
-from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, Unencodable, shortened
+from opentelemetry.instrumentation.scenetest.deliver import encode, refusal
+from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, setting
+from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, shortened
+from opentelemetry.instrumentation.scenetest.version import __version__
 
 _PROTOBUF = "application/x-protobuf"
+_COMPRESS: dict[str, Callable[[bytes], bytes]] = {"none": bytes, "gzip": gzip.compress, "deflate": zlib.compress}
 _RETRY = frozenset({408, 429, 502, 503, 504})
 _WAY_OUT = {401: refusal.CREDENTIALS, 403: refusal.CREDENTIALS, 404: refusal.PATH, 405: refusal.PATH}
 _TOO_LARGE = 413
 T = TypeVar("T")
-
-# What it has to say is said by Refused, once.
-logging.getLogger("opentelemetry.exporter.otlp.proto.http.trace_exporter").setLevel(logging.CRITICAL + 1)
 
 
 class HttpSender:
     """Sends batches to one endpoint, each by one attempt."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._session = _Session(endpoint)
-        self._exporter = OTLPSpanExporter(
+        self._endpoint = endpoint
+        self._session = requests.Session()
+        self._session.headers.update(_headers(endpoint))
+        certificate, key = setting("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"), setting("OTEL_EXPORTER_OTLP_CLIENT_KEY")
+        self._post = partial(
+            self._session.post,
             endpoint.url,
             timeout=endpoint.timeout,
-            compression=Compression(endpoint.compression),
-            session=self._session,
+            allow_redirects=False,
+            verify=setting("OTEL_EXPORTER_OTLP_CERTIFICATE") or True,
+            cert=(certificate, key) if certificate and key else certificate or None,
         )
 
     def send(self, batch: Sequence[ReadableSpan]) -> Taken:
@@ -51,47 +58,27 @@ class HttpSender:
             Refused: it was not accepted.
             Unencodable: it could not be encoded, so nothing was sent.
         """
-        self._exporter.export(batch)
-        match self._session.take_outcome():
-            case Refused() as refused:
-                raise refused
-            case None:
-                raise Unencodable
-            case taken:
-                return taken
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._exporter.shutdown()
-
-
-class _Session(requests.Session):
-    """Follows no redirect, takes nothing but an OTLP answer for success, and waits no longer than the timeout."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__()
-        self._endpoint = endpoint
-        self._outcome: Taken | Refused | None = None
-
-    def take_outcome(self) -> Taken | Refused | None:
-        """Return how the last request ended, and forget it; None if there was none."""
-        outcome, self._outcome = self._outcome, None
-        return outcome
-
-    def request(self, method: str | bytes, url: str | bytes, *args: Any, **given: Any) -> requests.Response:
-        options = {**given, "allow_redirects": False, "timeout": self._endpoint.timeout}
-        request = partial(super().request, str(method), url, *args, **options)
+        data = _COMPRESS[self._endpoint.compression](encode.request(batch).SerializeToString())
         try:
-            response = within(self._endpoint.timeout, request)
-            self._outcome = _taken(response)
+            return _taken(within(self._endpoint.timeout, partial(self._post, data)))
         except Exception as error:
             refused = error if isinstance(error, Refused) else _not_answered(error, self._endpoint)
             if self._endpoint.is_behind_proxy:
                 refused = replace(refused, way_out=refusal.NO_PROXY, retry=False)
-            self._outcome = refused
-            # No connection error in the exporter's eyes, so that it makes this one attempt only.
             raise refused from None
-        return response
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._session.close()
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    headers = {
+        "User-Agent": f"opentelemetry-instrumentation-scenetest/{__version__}",
+        "Content-Type": _PROTOBUF,
+        **parse_env_headers(setting("OTEL_EXPORTER_OTLP_HEADERS"), liberal=True),
+    }
+    return headers if endpoint.compression == "none" else {**headers, "Content-Encoding": endpoint.compression}
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:

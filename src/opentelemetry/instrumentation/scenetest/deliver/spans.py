@@ -16,10 +16,13 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
 from opentelemetry.instrumentation.scenetest import journal, replay, semantics
 from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.deliver.encode import SharingSpan
 from opentelemetry.instrumentation.scenetest.deliver.resources import DEFAULT_SERVICE_NAME, SharedResource, resource
 from opentelemetry.instrumentation.scenetest.replay import Process, Span
 from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean, run_context, span_context, text
 from opentelemetry.instrumentation.scenetest.version import __version__
+
+Conditions = dict[str, Value]
 
 SCOPE = InstrumentationScope(SCOPE_NAME, __version__)
 
@@ -51,16 +54,10 @@ def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         OSError: it can't be read.
     """
     record = replay.Journal(path)
-    resources: dict[int, SharedResource] = {}
-    held: list[dict[str, Value]] = []
+    build = _Builder(record.process, run)
     for span in record.spans():
-        if span.outcome == "running" or span.live:
-            continue
-        if id(span.conditions) not in resources:
-            # Held, so that the id stays its own for as long as the cache lives.
-            held.append(span.conditions)
-            resources[id(span.conditions)] = resource(record.process, span.conditions, run)
-        yield _span(span, record.process, resources[id(span.conditions)], run)
+        if span.outcome != "running" and not span.live:
+            yield build.span(span)
 
 
 def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
@@ -100,28 +97,58 @@ def _journals(directory: Path) -> Sequence[Path]:
     return sorted(directory.glob(f"*{journal.SUFFIX}"))
 
 
-def _span(span: Span, process: Process, of: SharedResource, run: Mapping[str, Any]) -> ReadableSpan:
-    of_whole = run_context(run) if span.kind == "case" else None
-    end = span.start_ns if span.end_ns is None else span.end_ns
-    return ReadableSpan(
-        name=semantics.name(span),
-        context=span_context(span.trace_id, span.span_id),
-        parent=span_context(span.trace_id, span.parent_id) if span.parent_id else None,
-        resource=of,
-        attributes=clean(_attributes(span)),
-        links=[Link(of_whole)] if of_whole else (),
-        kind=SpanKind.INTERNAL,
-        status=semantics.status(span.outcome, span.error_type),
-        start_time=process.unix_ns(span.start_ns),
-        end_time=process.unix_ns(end),
-        instrumentation_scope=SCOPE,
-    )
+class _Builder:
+    """Builds the spans of one process; what many of them have in common is made once, and the latest of it kept."""
+
+    def __init__(self, process: Process, run: Mapping[str, Any]) -> None:
+        self._process = process
+        self._run = run
+        self._of_run = run_context(run)
+        self._resource: tuple[Conditions, SharedResource] | None = None
+        self._shared: dict[tuple[str, str, str | None], tuple[Conditions, Conditions, Conditions]] = {}
+
+    def span(self, span: Span) -> ReadableSpan:
+        """Return a span as OpenTelemetry has it."""
+        own, shared = clean(_own(span)), self._shared_by(span)
+        if not own.keys().isdisjoint(shared):
+            own, shared = {**shared, **own}, {}
+        end = span.start_ns if span.end_ns is None else span.end_ns
+        return SharingSpan(
+            own,
+            shared,
+            name=semantics.name(span),
+            context=span_context(span.trace_id, span.span_id),
+            parent=span_context(span.trace_id, span.parent_id) if span.parent_id else None,
+            resource=self._resource_of(span.conditions),
+            links=[Link(self._of_run)] if span.kind == "case" and self._of_run else (),
+            kind=SpanKind.INTERNAL,
+            status=semantics.status(span.outcome, span.error_type),
+            start_time=self._process.unix_ns(span.start_ns),
+            end_time=self._process.unix_ns(end),
+            instrumentation_scope=SCOPE,
+        )
+
+    def _resource_of(self, conditions: Conditions) -> SharedResource:
+        if self._resource is None or self._resource[0] is not conditions:
+            self._resource = conditions, resource(self._process, conditions, self._run)
+        return self._resource[1]
+
+    def _shared_by(self, span: Span) -> Conditions:
+        """Return the attributes that a span has in common with those of its kind in a case that ended as it did."""
+        alike = span.kind, span.outcome, span.error_type
+        conditions, how, shared = self._shared.get(alike, ({}, {}, {}))
+        if conditions is not span.conditions or how is not span.how:
+            shared = clean(_of_all_alike(span))
+            self._shared[alike] = span.conditions, span.how, shared
+        return shared
 
 
-def _attributes(span: Span) -> dict[str, Value | None]:
-    attributes = semantics.attributes(span) | semantics.ending(span.kind, span.outcome, span.error_type)
-    if span.kind in ("case", "dispatch"):
-        attributes["scenetest.ruler"] = span.ruler
-    if span.end_ns is None:
-        attributes["scenetest.end"] = "not_seen"
-    return attributes
+def _of_all_alike(span: Span) -> dict[str, Value | None]:
+    of_case = semantics.of_case(span.case) if span.case else {}
+    ruler = {"scenetest.ruler": span.ruler} if span.kind in ("case", "dispatch") else {}
+    return {**of_case, **ruler, **semantics.ending(span.kind, span.outcome, span.error_type)}
+
+
+def _own(span: Span) -> dict[str, Value | None]:
+    own = semantics.of_itself(span)
+    return own if span.end_ns is not None else {**own, "scenetest.end": "not_seen"}
