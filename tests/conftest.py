@@ -1,1 +1,1 @@
-pytest_plugins = ["support.stack"]
+pytest_plugins = ["support.stack", "support.watched"]

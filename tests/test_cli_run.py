@@ -175,7 +175,10 @@ def test_run_json_says_what_was_run_and_how_it_ended(tmp_path: Path) -> None:
     known = facts(tmp_path)
     assert before <= known.pop("started_unix_ns") <= known.pop("ended_unix_ns") <= time.time_ns()
     assert len(known.pop("id")) == 32
+    assert known.pop("pid") > 1
+    assert known.pop("start_ticks") > 0
     assert known == {
+        "host": os.uname().nodename,
         "schema": journal.SCHEMA,
         "name": "r",
         "by": "run",

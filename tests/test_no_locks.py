@@ -52,15 +52,28 @@ def test_a_writer_is_known_by_its_pid_and_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_locks")
-def test_the_watcher_waits_for_the_writers_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("file", ["the journal", journal.RUN_FILE])
+def test_the_watcher_waits_for_the_process_that_a_file_names(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(watcher, "POLL_SECONDS", 0.05)
     process, path = start(tmp_path)
     with process:
         killer = threading.Timer(0.5, process.kill)
         killer.start()
         began = time.monotonic()
-        watcher._wait_for(str(path))
+        watcher._wait_for(str(path.parent / file if file == journal.RUN_FILE else path))
         assert time.monotonic() - began > 0.4
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_a_run_is_measured_for_as_long_as_the_process_that_made_it_lives(tmp_path: Path) -> None:
+    process, path = start(tmp_path)
+    with process:
+        assert state.is_measured(path.parent)
+        process.kill()
+        process.wait()
+    assert not state.is_measured(path.parent)
 
 
 @pytest.mark.usefixtures("no_locks")

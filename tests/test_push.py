@@ -5,11 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.backends import Backend, serving
+from support.backends import Backend
 from support.runner import CLI, recording
 from support.scripts import clean_environment, run_script
 
@@ -17,12 +16,6 @@ from opentelemetry.instrumentation.scenetest import journal
 
 SCENE = "instrument()\nwith case('S', 'c'):\n    with dispatch(): pass"
 DEAD = "http://127.0.0.1:9"
-
-
-@pytest.fixture
-def backend() -> Iterator[Backend]:
-    with serving(Backend()) as serves:
-        yield serves
 
 
 @pytest.fixture

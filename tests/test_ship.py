@@ -39,12 +39,6 @@ def run_directory(recorded: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(recorded, tmp_path / "run"))
 
 
-@pytest.fixture
-def backend() -> Iterator[Backend]:
-    with serving(Backend()) as serves:
-        yield serves
-
-
 def deliver(directory: Path, url: str, *, patience: float = 0, timeout: float = 2) -> ship.Tally:
     sender = ship.sender_for(Endpoint(f"{url}/v1/traces", "http/protobuf", timeout))
     try:

@@ -23,8 +23,8 @@ class Backend:
     """A backend; set `answer` to the name of one of its behaviours at any time.
 
     Attributes:
-        answer: `accept`, `reject` (three of each batch), `html`, `redirect`, `drip`, `silence`, `take and hang up`, or
-            a status code.
+        answer: `accept`, `accept later` (when `go_on` is set), `reject` (three of each batch), `html`, `redirect`,
+            `drip`, `silence`, `take and hang up`, or a status code.
         taken: how often it took each span, by its id.
         requests: how many requests it got.
         resources: attributes of the resources that it took.
@@ -36,6 +36,7 @@ class Backend:
         self.requests = 0
         self.headers: dict[str, str] = {}
         self.resources: list[dict[str, Any]] = []
+        self.go_on = threading.Event()
         self.stopping = threading.Event()
         self.server: ThreadingHTTPServer | None = None
 
@@ -68,8 +69,10 @@ class _Handler(BaseHTTPRequestHandler):
         backend.requests += 1
         backend.headers = dict(self.headers)
         answer = backend.answer
-        if answer == "accept":
+        if answer.startswith("accept"):
             backend.take(body)
+            if answer == "accept later":
+                backend.go_on.wait(60)
             self._send(200, ExportTraceServiceResponse().SerializeToString(), PROTOBUF)
         elif answer == "reject":
             backend.take(body)

@@ -199,7 +199,8 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
             number += 1
             directory = os.path.join(os.path.abspath(store), f"{name}-{number}")
     known = {"schema": SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
-    text = json.dumps({**known, "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
+    maker = {"host": os.uname().nodename, "pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
+    text = json.dumps({**known, **maker, "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
     with open(os.path.join(directory, RUN_FILE), "x", opener=private, encoding="ascii") as file:
         file.write(text)
     return directory

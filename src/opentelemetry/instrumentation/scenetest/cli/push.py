@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from opentelemetry.instrumentation.scenetest import journal, replay
+from opentelemetry.instrumentation.scenetest import replay
 from opentelemetry.instrumentation.scenetest.analyse import stores
 from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure
 from opentelemetry.instrumentation.scenetest.cli.text import plain
@@ -83,8 +83,7 @@ def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
 
 def _push(directory: Path, sender: ship.Sender, to: Endpoint, total: ship.Tally, progress: Progress) -> str:
     """Deliver one run and return what is wrong with that, if anything is."""
-    run_file = directory / journal.RUN_FILE
-    if run_file.exists() and journal.is_held(run_file):
+    if state.is_measured(directory):
         return "it is still being measured, and nothing is sent meanwhile"
     with state.Lock(directory) as lock:
         if not lock.held:

@@ -23,6 +23,7 @@ from opentelemetry.instrumentation.scenetest.cli.owner import Owner
 from opentelemetry.instrumentation.scenetest.cli.supervise import supervise
 from opentelemetry.instrumentation.scenetest.deliver.acknowledged import SUFFIX as ACKNOWLEDGED
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.record import watch
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.cli.terminal import Terminal
@@ -49,6 +50,7 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
     try:
         ended = _record(directory, tty, command)
     except Failure:
+        # The watcher finds its directory gone.
         shutil.rmtree(directory)
         raise
     except Exception as error:
@@ -87,6 +89,8 @@ def _make_store(store: str) -> None:
 def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
     """Run the command and return its exit code, or the negative number of the signal that it died of."""
     owner = Owner(directory)
+    # Before the command, so that no process of it has to; it outlives a run that is killed.
+    watch.start(directory)
     screen, harvest = _screen(directory, tty), Harvest(directory)
     ended = supervise(command, {**os.environ, journal.RUN_VARIABLE: directory}, screen, harvest.look)
     code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
@@ -139,9 +143,7 @@ def _print_spans(directory: Path) -> None:
 
 
 def _tell_delivery(directory: str) -> None:
-    """Say where the spans went. A process of the run started the watcher, which delivers now that all have ended."""
-    from opentelemetry.instrumentation.scenetest.record import watch
-
+    """Say where the spans went: the watcher delivers now that all processes of the run have ended."""
     if not glob(f"*{journal.SUFFIX}", root_dir=directory):
         return
     if "console" in os.environ.get("OTEL_TRACES_EXPORTER", ""):

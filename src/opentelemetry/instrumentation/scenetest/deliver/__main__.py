@@ -1,7 +1,11 @@
 """The process that delivers a run in the background: what the watcher becomes when the run has ended.
 
 Its messages go to `delivery.txt` in the run directory, and what the process that made the run has to know to
-`delivery.json`. If processes of the run still live, it becomes the watcher again.
+`delivery.json`. If processes of the run still live, or begin to measure, it becomes the watcher again.
+
+Usage: python -m opentelemetry.instrumentation.scenetest.deliver DIRECTORY [late]
+
+With `late` the processes that hold journals now have had their time, and what they have ended is delivered, too.
 """
 
 from __future__ import annotations
@@ -23,25 +27,33 @@ PATIENCE = 300.0
 _WATCHER = Path(__file__).parent.parent / "record" / "watcher.py"
 
 
+class _RunGoesOn(Exception):  # noqa: N818
+    """A process of the run has begun to measure, and nothing is sent meanwhile."""
+
+
 def main() -> None:
-    """Deliver the run whose directory is the one argument."""
-    directory = Path(sys.argv[1])
-    with state.Lock(directory) as lock:
+    """Deliver the run whose directory is the first argument."""
+    directory, *late = sys.argv[1:]
+    run = Path(directory)
+    with state.Lock(run) as lock:
         if not lock.held:
             return
         try:
             to = endpoint.from_environment()
             if to is not None:
-                _deliver(directory, to)
+                _deliver(run, to, _journals(run) if late else set())
+        except _RunGoesOn:
+            _say("a process of the run has begun to measure: going on when it has ended")
         except (Refused, BadInputError) as error:
             _say(str(error))
-            state.write(directory, problem=str(error))
+            state.write(run, problem=str(error))
             return
-        if _is_held(directory):
-            os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), str(directory), "0", "again"])
+        if any(map(journal.is_held, [run / journal.RUN_FILE, *_journals(run)])):
+            os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), directory, "0", "again"])
 
 
-def _deliver(directory: Path, to: Endpoint) -> None:
+def _deliver(run: Path, to: Endpoint, known: set[Path]) -> None:
+    """Deliver a run for as long as nobody holds a journal that is not known."""
     told = False
 
     def tell(tally: ship.Tally) -> None:
@@ -49,18 +61,25 @@ def _deliver(directory: Path, to: Endpoint) -> None:
         if tally.refused and not told:
             told = True
             _say(f"{tally.refused}; trying again for up to {PATIENCE:g} s")
-            state.write(directory, problem=str(tally.refused))
+            state.write(run, problem=str(tally.refused))
+        look()
 
+    def look() -> None:
+        new = _journals(run) - known
+        known.update(new)
+        if any(map(journal.is_held, new)):
+            raise _RunGoesOn
+
+    look()
     sender = ship.sender_for(to)
-    tally = ship.Shipment(directory, replay.read_facts(directory), sender, PATIENCE, tell).deliver()
+    tally = ship.Shipment(run, replay.read_facts(run), sender, PATIENCE, tell).deliver()
     sender.close()
     _say(f"{tally.accepted} spans accepted by {to.url}")
-    state.write(directory, problem=tally.problem, accepted=tally.accepted, to=to.url)
+    state.write(run, problem=tally.problem, accepted=tally.accepted, to=to.url)
 
 
-def _is_held(directory: Path) -> bool:
-    files = [directory / journal.RUN_FILE, *directory.glob(f"*{journal.SUFFIX}")]
-    return any(journal.is_held(path) for path in files if path.exists())
+def _journals(run: Path) -> set[Path]:
+    return set(run.glob(f"*{journal.SUFFIX}"))
 
 
 def _say(line: str) -> None:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from opentelemetry.instrumentation.scenetest import journal
+from opentelemetry.instrumentation.scenetest import journal, replay
 
 
 class Lock:
@@ -27,6 +27,16 @@ class Lock:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         os.close(self._descriptor)
+
+
+def is_measured(directory: Path) -> bool:
+    """Tell whether the process that made a run lives: the run goes on, and nothing is sent meanwhile."""
+    path = directory / journal.RUN_FILE
+    held = journal.is_held(path) if path.exists() else False
+    if held is not None:
+        return held
+    maker = replay.read_facts(directory)
+    return maker.get("host") == os.uname().nodename and journal.start_ticks(maker["pid"]) == maker["start_ticks"]
 
 
 def write(directory: Path, *, problem: str, accepted: int = 0, to: str = "") -> None:

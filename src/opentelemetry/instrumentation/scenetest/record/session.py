@@ -197,7 +197,8 @@ class Session:
             self._writer = journal.Writer(run)
             self.write = self._writer.write
             self.conditions = observe.conditions()
-            watch.start(run)
+            if tracer_provider is None:  # a given provider exports everything itself
+                watch.start(run)
             self.write_line("process", schema=journal.SCHEMA, **observe.identity(), conditions=self.conditions)
         except Exception as error:
             self.close()

@@ -92,7 +92,7 @@ def _leave(directory: str, maker: int) -> None:
     try:
         session.let_go()
         watch.release()
-        if not _clear_up(directory):
+        if not _clear_up(directory) and (session.tracer_provider is None or watch.is_watched(directory)):
             watch.wait(directory)
     except KeyboardInterrupt:
         return

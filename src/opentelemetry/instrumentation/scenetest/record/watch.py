@@ -58,7 +58,7 @@ def release() -> None:
 
 def start(directory: str) -> None:
     """Start the watcher of a run, unless it has one or there is nowhere to send spans to. Takes some 15 ms."""
-    if not has_endpoint() or not sys.executable or _is_watched(directory):
+    if not has_endpoint() or not sys.executable or is_watched(directory):
         return
     from subprocess import DEVNULL, Popen
 
@@ -73,10 +73,18 @@ def start(directory: str) -> None:
             env=_environment(),
             start_new_session=True,
         )
-        # It ends as soon as it has forked; reaped here, no wait() of the host ever meets it.
+        # It ends as soon as its child watches; reaped here, no wait() of the host ever meets it.
         starter.wait()
     except OSError as error:
         faults.swallow("start the process that delivers", error)
+
+
+def is_watched(directory: str) -> bool:
+    """Tell whether another process delivers a run, or waits for its end to do so."""
+    try:
+        return journal.is_held(os.path.join(directory, journal.DELIVERY_LOCK)) is True
+    except OSError:
+        return False
 
 
 def wait(directory: str) -> None:
@@ -116,13 +124,6 @@ def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, A
 def left(directory: str, problem: str) -> str:
     """Return the one line that is said where spans may be left."""
     return f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {directory}"
-
-
-def _is_watched(directory: str) -> bool:
-    try:
-        return journal.is_held(os.path.join(directory, journal.DELIVERY_LOCK)) is True
-    except OSError:
-        return False
 
 
 def _environment() -> dict[str, str]:

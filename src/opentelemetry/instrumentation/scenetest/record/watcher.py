@@ -30,17 +30,30 @@ class _Late(Exception):  # noqa: N818
 
 
 def main() -> None:
-    """Let the starter go, wait, and deliver; leave at once where somebody else already does that."""
+    """Wait in a process of its own, and deliver; leave at once where somebody else already does that."""
     directory, seconds, *again = sys.argv[1:]
-    if not again and os.fork():
-        os._exit(0)
-    if not _hold_delivery(directory):
+    if not _hold_delivery(directory) if again else not _fork_and_hold_delivery(directory):
         return
     _wait_for(os.path.join(directory, RUN_FILE))
-    _wait_for_journals(directory, float(seconds))
+    late = _wait_for_journals(directory, float(seconds))
+    if not _journals(directory):
+        return
     log = os.open(os.path.join(directory, LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 2)
-    os.execv(sys.executable, [sys.executable, "-m", DELIVERER, directory])
+    os.execv(sys.executable, [sys.executable, "-m", DELIVERER, directory, *late])
+
+
+def _fork_and_hold_delivery(directory: str) -> bool:
+    """Take the lock in a child that nobody has to wait for; whoever waits for its starter knows that it is taken."""
+    told, tell = os.pipe()
+    if os.fork():
+        os.close(tell)
+        os.read(told, 1)
+        os._exit(0)
+    os.close(told)
+    held = _hold_delivery(directory)
+    os.close(tell)
+    return held
 
 
 def _hold_delivery(directory: str) -> bool:
@@ -64,8 +77,8 @@ def _is_first(path: str) -> bool:
     return True
 
 
-def _wait_for_journals(directory: str, seconds: float) -> None:
-    """Return when no process of the run lives, or its stragglers have had their time."""
+def _wait_for_journals(directory: str, seconds: float) -> list[str]:
+    """Return when no process of the run lives, or with a word when its stragglers have had their time."""
 
     def late(*_: object) -> None:
         raise _Late
@@ -74,14 +87,19 @@ def _wait_for_journals(directory: str, seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         seen: list[str] = []
-        while (found := sorted(glob.glob(os.path.join(glob.escape(directory), JOURNALS)))) != seen:
+        while (found := _journals(directory)) != seen:
             for path in found:
                 _wait_for(path)
             seen = found
+        return []
     except _Late:
-        pass
+        return ["late"]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _journals(directory: str) -> list[str]:
+    return sorted(glob.glob(os.path.join(glob.escape(directory), JOURNALS)))
 
 
 def _wait_for(path: str) -> None:
@@ -104,7 +122,7 @@ def _wait_for(path: str) -> None:
 
 
 def _wait_for_writer(path: str) -> None:
-    """Return when the process that a journal names is gone: the way where the file system has no locks."""
+    """Return when the process that a file names is gone: the way where the file system has no locks."""
     import json
 
     try:
