@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Generator
@@ -43,7 +44,8 @@ class Backend:
     @property
     def url(self) -> str:
         assert self.server is not None
-        return f"http://127.0.0.1:{self.server.server_port}"
+        scheme = "https" if isinstance(self.server.socket, ssl.SSLSocket) else "http"
+        return f"{scheme}://127.0.0.1:{self.server.server_port}"
 
     @property
     def repeats(self) -> int:
@@ -99,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             for byte in b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n":
                 self.wfile.write(bytes([byte]))
-                if self.backend.stopping.wait(2):
+                if self.backend.stopping.wait(0.2):
                     return
 
     def _send(self, status: int, body: bytes, kind: str, **headers: str) -> None:
@@ -114,12 +116,14 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(backend: Backend, port: int = 0) -> Generator[Backend]:
+def serving(backend: Backend, port: int = 0, tls: ssl.SSLContext | None = None) -> Generator[Backend]:
     """Let a backend listen, on a free port or a given one."""
     handler = cast("type[BaseHTTPRequestHandler]", type("Handler", (_Handler,), {"backend": backend}))
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
     server.block_on_close = False
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     backend.server = server
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
