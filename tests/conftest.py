@@ -1,1 +1,1 @@
-pytest_plugins = ["support.recorded", "support.stack", "support.watched"]
+pytest_plugins = ["support.recorded", "support.stack", "support.tls", "support.watched"]

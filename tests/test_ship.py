@@ -226,6 +226,16 @@ def test_headers_and_compression_of_the_environment_are_used(
     assert len(backend.taken) == SPANS
 
 
+def test_credentials_that_are_named_come_before_those_of_netrc(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret")
+    ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30)).send([])
+    assert backend.headers["authorization"] == "Bearer secret"
+
+
 def test_a_proxy_that_swallows_localhost_is_named(
     run_directory: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

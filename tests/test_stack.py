@@ -185,7 +185,7 @@ def test_the_wrong_protocol_on_a_port_is_named(
     with pytest.raises(Refused) as caught:
         sender.send([])
     sender.close()
-    assert caught.value.way_out == way_out
+    assert way_out in caught.value.way_out
 
 
 def test_nobody_listening_for_grpc_is_worth_another_attempt() -> None:

@@ -6,12 +6,15 @@ OpenTelemetry for Python are decided as Python has them: a timeout is in seconds
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+from opentelemetry.util.re import parse_env_headers
 
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
@@ -26,6 +29,9 @@ _PROTOCOLS = ("grpc", "http/protobuf")
 _COMPRESSIONS = {"grpc": ("none", "gzip"), "http/protobuf": ("none", "gzip", "deflate")}
 _EXPORTERS = ("otlp", "console", "none")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+# Of a header that is none it prints the value.
+logging.getLogger("opentelemetry.util.re").setLevel(logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,12 @@ class Endpoint:
     def host(self) -> str:
         """The host, for messages and to tell what is on this machine."""
         return urlsplit(_with_scheme(self.url)).hostname or ""
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether to speak TLS there; `OTEL_EXPORTER_OTLP_INSECURE` decides where the address does not."""
+        scheme = urlsplit(_with_scheme(self.url)).scheme
+        return scheme == "https" or not (scheme or setting("OTEL_EXPORTER_OTLP_INSECURE").lower() == "true")
 
     @property
     def is_behind_proxy(self) -> bool:
@@ -81,7 +93,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Endpoint | 
     given = whole or base
     if not given:
         return None
-    name, value = _either("OTEL_EXPORTER_OTLP_PROTOCOL", environment)
+    name, value = variable("OTEL_EXPORTER_OTLP_PROTOCOL", environment)
     protocol = value or ("grpc" if _port(given) == GRPC_PORT else "http/protobuf")
     if protocol not in _PROTOCOLS:
         raise BadInputError(f"{name}={value!r} is not supported: use {' or '.join(_PROTOCOLS)}")
@@ -92,21 +104,38 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Endpoint | 
     return Endpoint(url, protocol, _timeout(environment), compression)
 
 
+def headers(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the headers that the environment adds to every request, by their names in lower case.
+
+    Raises:
+        BadInputError: one of them is none. Their values are secrets, so it is named by its number.
+    """
+    name, value = variable("OTEL_EXPORTER_OTLP_HEADERS", environment)
+    items = [item.strip() for item in value.split(",") if item.strip()]
+    found: dict[str, str] = {}
+    for number, item in enumerate(items, 1):
+        header = parse_env_headers(item, liberal=True)
+        if not header or not all(text.isascii() and text.isprintable() for text in header.values()):
+            raise BadInputError(f"{name}: number {number} is no header: write it as authorization=Bearer%20...")
+        found.update(header)
+    return found
+
+
 def setting(name: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return the value of a variable `OTEL_EXPORTER_OTLP_*` as it holds for traces; empty if there is none."""
-    return _either(name, environment)[1]
+    return variable(name, environment)[1]
 
 
-def _either(name: str, environment: Mapping[str, str]) -> tuple[str, str]:
+def variable(name: str, environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
     """Return name and value of the variable that counts: that for traces before that for all signals."""
-    for variable in (name.replace("_OTLP_", "_OTLP_TRACES_"), name):
-        if value := environment.get(variable, "").strip():
-            return variable, value
+    for candidate in (name.replace("_OTLP_", "_OTLP_TRACES_"), name):
+        if value := environment.get(candidate, "").strip():
+            return candidate, value
     return name, ""
 
 
 def _compression(protocol: str, environment: Mapping[str, str]) -> str:
-    name, value = _either("OTEL_EXPORTER_OTLP_COMPRESSION", environment)
+    name, value = variable("OTEL_EXPORTER_OTLP_COMPRESSION", environment)
     compression = value.lower() or "none"
     if compression not in _COMPRESSIONS[protocol]:
         possible = ", ".join(_COMPRESSIONS[protocol])
@@ -115,7 +144,7 @@ def _compression(protocol: str, environment: Mapping[str, str]) -> str:
 
 
 def _timeout(environment: Mapping[str, str]) -> float:
-    name, value = _either("OTEL_EXPORTER_OTLP_TIMEOUT", environment)
+    name, value = variable("OTEL_EXPORTER_OTLP_TIMEOUT", environment)
     try:
         seconds = float(value or TIMEOUT)
     except ValueError:

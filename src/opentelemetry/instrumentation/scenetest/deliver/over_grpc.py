@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import grpc
+from google.protobuf.message import DecodeError
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.util.re import parse_env_headers
 
-from opentelemetry.instrumentation.scenetest.deliver import encode, refusal
-from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, setting
+from opentelemetry.instrumentation.scenetest.deliver import encode, refusal, tls
+from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, headers
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, shortened
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 # https://opentelemetry.io/docs/specs/otlp/#failures: the codes with which the same batch may be sent again
 _RETRY = frozenset(
@@ -27,24 +30,23 @@ _RETRY = frozenset(
         grpc.StatusCode.OUT_OF_RANGE,
         grpc.StatusCode.UNAVAILABLE,
         grpc.StatusCode.DATA_LOSS,
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
     }
 )
 _WAY_OUT = {
     grpc.StatusCode.UNAUTHENTICATED: refusal.CREDENTIALS,
     grpc.StatusCode.PERMISSION_DENIED: refusal.CREDENTIALS,
-    grpc.StatusCode.UNIMPLEMENTED: refusal.NOT_OTLP,
+    grpc.StatusCode.UNIMPLEMENTED: refusal.NO_TRACES,
 }
-# gRPC has one code, UNAVAILABLE, for all of these, and tells them apart in prose.
-_UNAVAILABLE = (
-    ("http1.x", refusal.TRY_HTTP),
-    ("wrong_version_number", refusal.PLAIN),
-    ("certificate", refusal.CERTIFICATE),
-    ("ssl", refusal.CERTIFICATE),
+# gRPC has one code, UNAVAILABLE, for everything that keeps an answer away, and tells it apart in prose. Anything else
+# under that code is the backend's own.
+_NO_ANSWER = ("failed to connect", "errors resolving", "socket closed", "recvmsg:", "unwrap failed")
+_HUNG_UP = ("socket closed", "connection reset", "broken pipe")
+_NO_GRPC = ("http1.x", "failed parsing http/2", "alpn", "no_application_protocol", "http2 header with status: 404")
+_TOO_LARGE = ("larger than max", "exceeds maximum size", "length too large")
+_NOISE = re.compile(
+    r"^.*last error: (\w+: \S+ )?(.*OPENSSL_internal:)?|(: Invalid certificate verification context)?: OK$"
 )
-_TOO_LARGE = "larger than max"
-# In the order in which gRPC takes them.
-_FILES = ("OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_EXPORTER_OTLP_CLIENT_KEY", "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE")
+_STATUS = "grpc-status-details-bin"
 
 
 class GrpcSender:
@@ -52,9 +54,9 @@ class GrpcSender:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
+        self._headers = tuple(headers().items())
         self._channel = _channel(endpoint)
         self._stub = cast(Any, TraceServiceStub)(self._channel)
-        self._headers = tuple(parse_env_headers(setting("OTEL_EXPORTER_OTLP_HEADERS"), liberal=True).items())
 
     def send(self, batch: Sequence[ReadableSpan]) -> Taken:
         """Send one batch and return what the backend answered.
@@ -83,32 +85,54 @@ def _channel(endpoint: Endpoint) -> grpc.Channel:
     compression = grpc.Compression.Gzip if endpoint.compression == "gzip" else grpc.Compression.NoCompression
     # gRPC's own pauses between attempts to connect grow to two minutes; ours decide.
     options = (("grpc.max_reconnect_backoff_ms", 1000),)
-    if parts.scheme == "http" or (parts.scheme != "https" and setting("OTEL_EXPORTER_OTLP_INSECURE").lower() == "true"):
+    if not endpoint.has_tls:
         return grpc.insecure_channel(target, options, compression)
-    credentials = grpc.ssl_channel_credentials(*map(_read, _FILES))
-    return grpc.secure_channel(target, credentials, options, compression)
-
-
-def _read(name: str) -> bytes | None:
-    path = setting(name)
-    try:
-        return Path(path).read_bytes() if path else None
-    except OSError as error:
-        raise BadInputError(f"{name}={path!r} can't be read: {error.strerror}") from error
+    files = tls.files(endpoint)
+    read = (Path(path).read_bytes() if path else None for path in (files.authority, files.key, files.certificate))
+    return grpc.secure_channel(target, grpc.ssl_channel_credentials(*read), options, compression)
 
 
 def _refused(error: grpc.Call, endpoint: Endpoint) -> Refused:
     code, details = error.code(), error.details() or ""
-    words = shortened(details.rpartition("last error: ")[2])
-    what = f"{endpoint.url} answered {code.name}: {words}"
+    said = details.lower()
+    words = shortened(_NOISE.sub("", details).removesuffix("."))
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        what = f"{endpoint.url} did not answer within {endpoint.timeout:g} s"
-        return Refused(what, refusal.IS_IT_UP, retry=True)
-    if code is grpc.StatusCode.UNAVAILABLE:
-        way_out = next((way_out for sign, way_out in _UNAVAILABLE if sign in details.lower()), "")
-        if endpoint.is_behind_proxy:
-            way_out = way_out or refusal.NO_PROXY
-        return Refused(f"no answer from {endpoint.url}: {words}", way_out or refusal.IS_IT_UP, retry=not way_out)
-    if _TOO_LARGE in details:
-        return Refused(what, too_large=True)
-    return Refused(what, _WAY_OUT.get(code, ""), retry=code in _RETRY)
+        return Refused(f"{endpoint.url} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
+    if _holds(said, _NO_GRPC):
+        return Refused(f"{endpoint.url} did not answer as gRPC does: {words}", refusal.TRY_HTTP)
+    if code is grpc.StatusCode.UNAVAILABLE and _holds(said, _NO_ANSWER):
+        return _not_answered(words, endpoint)
+    after = _seconds(error)
+    return Refused(
+        f"{endpoint.url} answered {code.name}: {words}",
+        _WAY_OUT.get(code, ""),
+        retry=code in _RETRY or after is not None,
+        after=after,
+        too_large=_holds(said, _TOO_LARGE),
+    )
+
+
+def _not_answered(words: str, endpoint: Endpoint) -> Refused:
+    if way_out := refusal.of_tls(words):
+        return Refused(f"no TLS with {endpoint.url}: {words}", way_out)
+    what = f"no answer from {endpoint.url}: {words}"
+    if endpoint.is_behind_proxy:
+        return Refused(what, refusal.NO_PROXY)
+    if _holds(words.lower(), _HUNG_UP):
+        return Refused(what, refusal.CLIENT_CERTIFICATE if endpoint.has_tls else refusal.TRY_TLS, retry=True)
+    return Refused(what, refusal.IS_IT_UP, retry=True)
+
+
+def _holds(text: str, signs: Sequence[str]) -> bool:
+    return any(sign in text for sign in signs)
+
+
+def _seconds(error: grpc.Call) -> float | None:
+    """Return the seconds after which the backend asks to try again, of the RetryInfo in its answer."""
+    for key, value in cast("Sequence[tuple[str, bytes]]", error.trailing_metadata() or ()):
+        if key == _STATUS:
+            with suppress(DecodeError):
+                for detail in Status.FromString(value).details:
+                    if detail.Unpack(info := RetryInfo()):
+                        return info.retry_delay.ToTimedelta().total_seconds()
+    return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import queue
+import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -19,10 +20,9 @@ import requests
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.util.re import parse_env_headers
 
-from opentelemetry.instrumentation.scenetest.deliver import encode, refusal
-from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, setting
+from opentelemetry.instrumentation.scenetest.deliver import encode, refusal, tls
+from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, headers
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, shortened
 from opentelemetry.instrumentation.scenetest.version import __version__
 
@@ -30,7 +30,11 @@ _PROTOBUF = "application/x-protobuf"
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {"none": bytes, "gzip": gzip.compress, "deflate": zlib.compress}
 _RETRY = frozenset({408, 429, 502, 503, 504})
 _WAY_OUT = {401: refusal.CREDENTIALS, 403: refusal.CREDENTIALS, 404: refusal.PATH, 405: refusal.PATH}
-_TOO_LARGE = 413
+_BAD_REQUEST, _TOO_LARGE = 400, 413
+_NOISE = re.compile(r" \(_ssl\.c:\d+\)$")
+_NO_HTTP = "no application protocol"
+_HUNG_UP = (BrokenPipeError, ConnectionResetError, RemoteDisconnected)
+_EOF = "EOF occurred in violation of protocol"
 T = TypeVar("T")
 
 
@@ -41,14 +45,17 @@ class HttpSender:
         self._endpoint = endpoint
         self._session = requests.Session()
         self._session.headers.update(_headers(endpoint))
-        certificate, key = setting("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"), setting("OTEL_EXPORTER_OTLP_CLIENT_KEY")
+        # Else an entry of ~/.netrc for the host takes the place of the header `authorization`.
+        self._session.auth = lambda request: request
+        files = tls.files(endpoint)
         self._post = partial(
             self._session.post,
             endpoint.url,
             timeout=endpoint.timeout,
             allow_redirects=False,
-            verify=setting("OTEL_EXPORTER_OTLP_CERTIFICATE") or True,
-            cert=(certificate, key) if certificate and key else certificate or None,
+            # Given here it comes before REQUESTS_CA_BUNDLE, as a property of the session after it.
+            verify=files.authority or True,
+            cert=(files.certificate, files.key) if files.certificate else None,
         )
 
     def send(self, batch: Sequence[ReadableSpan]) -> Taken:
@@ -73,12 +80,10 @@ class HttpSender:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    headers = {
-        "User-Agent": f"opentelemetry-instrumentation-scenetest/{__version__}",
-        "Content-Type": _PROTOBUF,
-        **parse_env_headers(setting("OTEL_EXPORTER_OTLP_HEADERS"), liberal=True),
-    }
-    return headers if endpoint.compression == "none" else {**headers, "Content-Encoding": endpoint.compression}
+    own = {"User-Agent": f"opentelemetry-instrumentation-scenetest/{__version__}", "Content-Type": _PROTOBUF}
+    if endpoint.compression != "none":
+        own["Content-Encoding"] = endpoint.compression
+    return {**own, **headers()}
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
@@ -117,6 +122,8 @@ def _taken(response: requests.Response) -> Taken:
         except DecodeError:
             raise Refused(f"{answered} with something that is no OTLP answer", refusal.NOT_OTLP) from None
         return Taken(partial.rejected_spans, shortened(partial.error_message))
+    if status == _BAD_REQUEST and b"HTTPS" in response.content.upper():
+        raise Refused(answered, refusal.TRY_TLS)
     if 300 <= status < 400:
         raise Refused(f"{answered}, a redirect to {response.headers.get('Location', 'nowhere')}", refusal.NOT_OTLP)
     raise Refused(
@@ -131,17 +138,19 @@ def _taken(response: requests.Response) -> Taken:
 def _not_answered(error: Exception, endpoint: Endpoint) -> Refused:
     causes = list(_causes(error))
     words = shortened(getattr(causes[-1], "strerror", None) or str(causes[-1]) or type(causes[-1]).__name__)
+    words = _NOISE.sub("", words)
     if isinstance(error, requests.exceptions.ProxyError):
         return Refused(f"the proxy did not reach {endpoint.url}: {words}")
+    if isinstance(causes[-1], _HUNG_UP) or _EOF in words:
+        also = refusal.CLIENT_CERTIFICATE if endpoint.has_tls else refusal.TRY_TLS
+        return Refused(f"{endpoint.url} hung up without an answer", f"{refusal.TRY_GRPC}; {also}", retry=True)
     if isinstance(error, requests.exceptions.SSLError):
-        way_out = refusal.PLAIN if "WRONG_VERSION_NUMBER" in words or "record layer" in words else refusal.CERTIFICATE
+        way_out = refusal.TRY_GRPC if _NO_HTTP in words else refusal.of_tls(words)
         return Refused(f"no TLS with {endpoint.url}: {words}", way_out)
     if isinstance(error, (TimeoutError, requests.exceptions.Timeout)):
         return Refused(f"{endpoint.url} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
-    if any(isinstance(cause, BadStatusLine) and not isinstance(cause, RemoteDisconnected) for cause in causes):
+    if any(isinstance(cause, BadStatusLine) for cause in causes):
         return Refused(f"{endpoint.url} answered what is not HTTP", refusal.TRY_GRPC)
-    if isinstance(causes[-1], (ConnectionResetError, RemoteDisconnected)):
-        return Refused(f"{endpoint.url} hung up without an answer", refusal.TRY_GRPC, retry=True)
     if isinstance(error, (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError)):
         return Refused(f"no answer from {endpoint.url}: {words}", refusal.IS_IT_UP, retry=True)
     return Refused(f"nothing could be sent to {endpoint.url}: {type(error).__name__}: {words}")
