@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_FILES = ("CERTIFICATE", "CLIENT_KEY")
+"""Ends of the names of variables that name files, by paths that mean something else where the watcher works."""
 _EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
 _OTLP_TIMEOUT = 10.0
 _POLL = 0.005
@@ -129,6 +131,9 @@ def left(directory: str, problem: str) -> str:
 def _environment() -> dict[str, str]:
     """Return an environment in which no Python instruments itself: the watcher's and the deliverer's."""
     environment = {key: value for key, value in os.environ.items() if key != journal.RUN_VARIABLE}
+    for name in environment:
+        if environment[name] and "_OTLP_" in name and name.endswith(_FILES):
+            environment[name] = os.path.abspath(environment[name])
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
     kept = [entry for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
     return {**environment, "PYTHONPATH": os.pathsep.join(kept)}
