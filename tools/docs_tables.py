@@ -88,13 +88,25 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "OTEL_EXPORTER_OTLP_PROTOCOL",
         "`grpc` or `http/protobuf`. Default: `grpc` for port 4317, else `http/protobuf`.",
     ),
-    ("OTEL_EXPORTER_OTLP_HEADERS", "`key=value` with commas between, values percent-encoded: credentials, mostly."),
+    (
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "`key=value` with commas between, values percent-encoded: credentials, mostly. Over gRPC they are metadata.",
+    ),
     ("OTEL_EXPORTER_OTLP_COMPRESSION", "`none`, `gzip`, over HTTP also `deflate`. Default: `none`."),
     ("OTEL_EXPORTER_OTLP_TIMEOUT", "Seconds that one attempt may take. Default: 10."),
-    ("OTEL_EXPORTER_OTLP_CERTIFICATE", "File with the certificate authority of a TLS endpoint."),
-    ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "File with our own key, for endpoints that ask for one."),
-    ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "File with the certificate of that key."),
-    ("OTEL_EXPORTER_OTLP_INSECURE", "`true`: no TLS over gRPC where the endpoint has neither `http` nor `https`."),
+    (
+        "OTEL_EXPORTER_OTLP_CERTIFICATE",
+        "PEM file with the authorities of a TLS endpoint. Default: as `requests` has it, over gRPC as gRPC has it.",
+    ),
+    ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "PEM file with our own certificate, for endpoints that ask for one."),
+    (
+        "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+        "PEM file with the key of that, without a passphrase. Default: the key in the file of the certificate.",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_INSECURE",
+        "Over gRPC, `true`: no TLS to an endpoint that is written without `http://` or `https://`. Default: TLS.",
+    ),
     (
         "OTEL_TRACES_EXPORTER",
         "`otlp`, `none` (nothing is delivered), or in `run` and `push` also `console`. Default: `otlp`.",
