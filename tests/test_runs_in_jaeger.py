@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.harness import HARNESS
 from support.runner import CLI
-from support.scripts import clean_environment
+from support.scripts import PREAMBLE, clean_environment
 from support.stack import Collector, Jaeger, eventually
 
 from opentelemetry.instrumentation.scenetest import replay
@@ -110,6 +110,23 @@ def test_a_run_with_autoload_and_one_without_are_each_found_by_what_it_did(
         dispatches = process_tags(traces, "dispatch TestVector::default")
         assert [tags["torch.backend_autoload.effective"] for tags in dispatches] == [effective] * 3
         assert [tags["torch_npu.loaded"] for tags in dispatches] == [name == "on"] * 3
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+@pytest.mark.parametrize("way", ["straight", "through the collector"])
+def test_every_way_of_delivery_brings_every_span_with_the_conditions_of_its_process(
+    way: str, protocol: str, tmp_path: Path, jaeger: Jaeger, collector: Collector
+) -> None:
+    to = jaeger.otlp if way == "straight" else collector.otlp
+    script = PREAMBLE + "with case('S', 'c', level=2):\n    for _ in range(3):\n        with dispatch(): pass"
+    endpoint = to.grpc if protocol == "grpc" else to.http
+    directory = record(tmp_path, endpoint, tmp_path, "-c", script, OTEL_EXPORTER_OTLP_PROTOCOL=protocol)
+    run, whole = replay.read_facts(directory)["id"], recorded_ids(directory)
+    traces = eventually(lambda: found(jaeger, scenetest__run__id=run), lambda traces: span_ids(traces) == whole)
+    assert span_ids(traces) == whole
+    tags = process_tags(traces, "dispatch S::c")
+    assert [one["torch.backend_autoload.outcome"] for one in tags] == ["torch_not_imported"] * 3
+    assert {one["scenetest.run.id"] for one in tags} == {run}
 
 
 @pytest.mark.parametrize(
