@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -196,6 +197,14 @@ def test_the_endpoint_is_the_one_that_opentelemetry_specifies(
     assert (found.url, found.protocol) == (url, protocol)
 
 
+def test_what_is_set_for_traces_comes_first() -> None:
+    of_all = {"PROTOCOL": "http/protobuf", "TIMEOUT": "3", "COMPRESSION": "deflate"}
+    of_traces = {"TRACES_PROTOCOL": "grpc", "TRACES_TIMEOUT": "0.5", "TRACES_COMPRESSION": "gzip"}
+    named = {"ENDPOINT": "http://h:9", **of_all, **of_traces}
+    found = endpoint.from_environment({f"OTEL_EXPORTER_OTLP_{name}": value for name, value in named.items()})
+    assert found == Endpoint("http://h:9", "grpc", 0.5, "gzip")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
@@ -210,30 +219,50 @@ def test_a_variable_that_cannot_be_used_is_named(name: str, value: str, sentence
     assert str(caught.value) == f"OTEL_EXPORTER_OTLP_{name}{sentence}"
 
 
+@pytest.mark.parametrize("compression", ["gzip", "deflate"])
 def test_headers_and_compression_of_the_environment_are_used(
-    run_directory: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    run_directory: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch, compression: str
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", backend.url)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", compression)
     found = endpoint.from_environment()
     assert found is not None
     sender = ship.sender_for(found)
     ship.Shipment(run_directory, stores.read_facts(run_directory), sender, 0).deliver()
     sender.close()
     assert backend.headers["authorization"] == "Bearer secret"
-    assert backend.headers["Content-Encoding"] == "gzip"
+    assert backend.headers["Content-Encoding"] == compression
     assert len(backend.taken) == SPANS
 
 
-def test_credentials_that_are_named_come_before_those_of_netrc(
+def test_credentials_that_are_named_come_before_those_of_the_url_and_of_netrc(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with_password = f"{backend.url}/v1/traces".replace("//", "//me:secret@")
+    ship.sender_for(Endpoint(with_password, "http/protobuf", 30)).send([])
+    assert backend.headers["Authorization"] == f"Basic {b64encode(b'me:secret').decode()}"
+
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret")
-    ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30)).send([])
+    ship.sender_for(Endpoint(with_password, "http/protobuf", 30)).send([])
     assert backend.headers["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol"),
+    [
+        ("http://me:secret@127.0.0.1:9/v1/traces", "http/protobuf"),
+        ("http://me:secret@127.0.0.1:9", "grpc"),
+        ("me:secret@127.0.0.1:9", "grpc"),
+    ],
+)
+def test_a_password_in_the_url_is_not_told(url: str, protocol: endpoint.Protocol) -> None:
+    with pytest.raises(Refused) as caught:
+        ship.sender_for(Endpoint(url, protocol, 30)).send([])
+    assert "127.0.0.1:9" in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_proxy_that_swallows_localhost_is_named(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import ssl
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 PROTOBUF = "application/x-protobuf"
+_DECOMPRESS = {"gzip": gzip.decompress, "deflate": zlib.decompress}
 
 
 class Backend:
@@ -66,8 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         backend = self.backend
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.headers.get("Content-Encoding") == "gzip":
-            body = gzip.decompress(body)
+        if decompress := _DECOMPRESS.get(self.headers.get("Content-Encoding", "")):
+            body = decompress(body)
         backend.requests += 1
         backend.headers = dict(self.headers)
         answer = backend.answer

@@ -76,7 +76,7 @@ def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
         click.echo("nothing is left to deliver")
     elif total.accepted or not problems:
         runs = f"{len(directories)} run{'' if len(directories) == 1 else 's'}"
-        click.echo(f"{total.accepted} spans of {runs} delivered to {to.url}")
+        click.echo(f"{total.accepted} spans of {runs} delivered to {to}")
     if problems:
         raise Failure("; ".join(problems), Exit.NOT_DELIVERED)
 
@@ -101,7 +101,7 @@ def _push(directory: Path, sender: ship.Sender, to: Endpoint, total: ship.Tally,
             problem = shipment.deliver().problem
         finally:
             total.accepted = before + shipment.tally.accepted
-        state.write(directory, problem=problem, accepted=shipment.tally.accepted, to=to.url)
+        state.write(directory, problem=problem, accepted=shipment.tally.accepted, to=str(to))
     if not problem and not ship.is_delivered(directory):
         return "processes of it still run, or ran elsewhere: what they have not ended is left"
     return problem

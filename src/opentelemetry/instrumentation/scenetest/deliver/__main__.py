@@ -74,8 +74,8 @@ def _deliver(run: Path, to: Endpoint, known: set[Path]) -> None:
     sender = ship.sender_for(to)
     tally = ship.Shipment(run, replay.read_facts(run), sender, PATIENCE, tell).deliver()
     sender.close()
-    _say(f"{tally.accepted} spans accepted by {to.url}")
-    state.write(run, problem=tally.problem, accepted=tally.accepted, to=to.url)
+    _say(f"{tally.accepted} spans accepted by {to}")
+    state.write(run, problem=tally.problem, accepted=tally.accepted, to=str(to))
 
 
 def _journals(run: Path) -> set[Path]:

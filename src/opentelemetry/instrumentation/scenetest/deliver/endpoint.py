@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -49,6 +50,10 @@ class Endpoint:
     protocol: Protocol
     timeout: float = TIMEOUT
     compression: str = "none"
+
+    def __str__(self) -> str:
+        """Return the URL without credentials."""
+        return re.sub(r"^(\w+://)?[^/@]*@", r"\1", self.url)
 
     @property
     def host(self) -> str:

@@ -80,8 +80,7 @@ class GrpcSender:
 
 
 def _channel(endpoint: Endpoint) -> grpc.Channel:
-    parts = urlsplit(endpoint.url)
-    target = parts.netloc or endpoint.url
+    target = urlsplit(str(endpoint)).netloc or str(endpoint)
     compression = grpc.Compression.Gzip if endpoint.compression == "gzip" else grpc.Compression.NoCompression
     # gRPC's own pauses between attempts to connect grow to two minutes; ours decide.
     options = (("grpc.max_reconnect_backoff_ms", 1000),)
@@ -97,14 +96,14 @@ def _refused(error: grpc.Call, endpoint: Endpoint) -> Refused:
     said = details.lower()
     words = shortened(_NOISE.sub("", details).removesuffix("."))
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return Refused(f"{endpoint.url} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
+        return Refused(f"{endpoint} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
     if _holds(said, _NO_GRPC):
-        return Refused(f"{endpoint.url} did not answer as gRPC does: {words}", refusal.TRY_HTTP)
+        return Refused(f"{endpoint} did not answer as gRPC does: {words}", refusal.TRY_HTTP)
     if code is grpc.StatusCode.UNAVAILABLE and _holds(said, _NO_ANSWER):
         return _not_answered(words, endpoint)
     after = _seconds(error)
     return Refused(
-        f"{endpoint.url} answered {code.name}: {words}",
+        f"{endpoint} answered {code.name}: {words}",
         _WAY_OUT.get(code, ""),
         retry=code in _RETRY or after is not None,
         after=after,
@@ -114,8 +113,8 @@ def _refused(error: grpc.Call, endpoint: Endpoint) -> Refused:
 
 def _not_answered(words: str, endpoint: Endpoint) -> Refused:
     if way_out := refusal.of_tls(words):
-        return Refused(f"no TLS with {endpoint.url}: {words}", way_out)
-    what = f"no answer from {endpoint.url}: {words}"
+        return Refused(f"no TLS with {endpoint}: {words}", way_out)
+    what = f"no answer from {endpoint}: {words}"
     if endpoint.is_behind_proxy:
         return Refused(what, refusal.NO_PROXY)
     if _holds(words.lower(), _HUNG_UP):

@@ -45,8 +45,9 @@ class HttpSender:
         self._endpoint = endpoint
         self._session = requests.Session()
         self._session.headers.update(_headers(endpoint))
-        # Else an entry of ~/.netrc for the host takes the place of the header `authorization`.
-        self._session.auth = lambda request: request
+        if "authorization" in self._session.headers:
+            # Else what the URL or ~/.netrc has for the host takes the place of the header.
+            self._session.auth = lambda request: request
         files = tls.files(endpoint)
         self._post = partial(
             self._session.post,
@@ -67,7 +68,7 @@ class HttpSender:
         """
         data = _COMPRESS[self._endpoint.compression](encode.request(batch).SerializeToString())
         try:
-            return _taken(within(self._endpoint.timeout, partial(self._post, data)))
+            return _taken(within(self._endpoint.timeout, partial(self._post, data)), self._endpoint)
         except Exception as error:
             refused = error if isinstance(error, Refused) else _not_answered(error, self._endpoint)
             if self._endpoint.is_behind_proxy:
@@ -110,9 +111,9 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     return cast(T, value)
 
 
-def _taken(response: requests.Response) -> Taken:
+def _taken(response: requests.Response, endpoint: Endpoint) -> Taken:
     status = response.status_code
-    answered = f"{shortened(response.url)} answered {status} {response.reason}"
+    answered = f"{endpoint} answered {status} {response.reason}"
     if 200 <= status < 300:
         kind = response.headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() != _PROTOBUF:
@@ -140,20 +141,20 @@ def _not_answered(error: Exception, endpoint: Endpoint) -> Refused:
     words = shortened(getattr(causes[-1], "strerror", None) or str(causes[-1]) or type(causes[-1]).__name__)
     words = _NOISE.sub("", words)
     if isinstance(error, requests.exceptions.ProxyError):
-        return Refused(f"the proxy did not reach {endpoint.url}: {words}")
+        return Refused(f"the proxy did not reach {endpoint}: {words}")
     if isinstance(causes[-1], _HUNG_UP) or _EOF in words:
         also = refusal.CLIENT_CERTIFICATE if endpoint.has_tls else refusal.TRY_TLS
-        return Refused(f"{endpoint.url} hung up without an answer", f"{refusal.TRY_GRPC}; {also}", retry=True)
+        return Refused(f"{endpoint} hung up without an answer", f"{refusal.TRY_GRPC}; {also}", retry=True)
     if isinstance(error, requests.exceptions.SSLError):
         way_out = refusal.TRY_GRPC if _NO_HTTP in words else refusal.of_tls(words)
-        return Refused(f"no TLS with {endpoint.url}: {words}", way_out)
+        return Refused(f"no TLS with {endpoint}: {words}", way_out)
     if isinstance(error, (TimeoutError, requests.exceptions.Timeout)):
-        return Refused(f"{endpoint.url} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
+        return Refused(f"{endpoint} did not answer within {endpoint.timeout:g} s", refusal.IS_IT_UP, retry=True)
     if any(isinstance(cause, BadStatusLine) for cause in causes):
-        return Refused(f"{endpoint.url} answered what is not HTTP", refusal.TRY_GRPC)
+        return Refused(f"{endpoint} answered what is not HTTP", refusal.TRY_GRPC)
     if isinstance(error, (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError)):
-        return Refused(f"no answer from {endpoint.url}: {words}", refusal.IS_IT_UP, retry=True)
-    return Refused(f"nothing could be sent to {endpoint.url}: {type(error).__name__}: {words}")
+        return Refused(f"no answer from {endpoint}: {words}", refusal.IS_IT_UP, retry=True)
+    return Refused(f"nothing could be sent to {endpoint}: {type(error).__name__}: {words}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
