@@ -82,11 +82,13 @@ def test_a_death_in_a_driver_without_cases_loses_nothing(death: str, backend: Ba
     delivered(backend, store, 5)
 
 
-def test_a_hang_that_is_killed_loses_nothing(backend: Backend, store: Path) -> None:
-    source = """
+@pytest.mark.parametrize("around", ["case('S', 'c')", "nullcontext()"], ids=["in a case", "in a driver"])
+def test_a_hang_that_is_killed_loses_nothing(around: str, backend: Backend, store: Path) -> None:
+    source = f"""
     import time
+    from contextlib import nullcontext
     instrument()
-    with case("S", "c"):
+    with {around}:
         with dispatch():
             print("hangs", flush=True)
             time.sleep(60)

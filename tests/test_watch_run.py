@@ -6,15 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
+import pytest
 from support.backends import Backend
 from support.live import run_live
 from support.runner import CLI, recording
 from support.scripts import PREAMBLE, clean_environment, run_script
 from support.stack import eventually
-from support.watched import delivered, recorded, run_of, settings, workers
+from support.watched import delivered, end_workers, recorded, run_of, settings, workers
 
 from opentelemetry.instrumentation.scenetest import journal
 from opentelemetry.instrumentation.scenetest.deliver import ship
@@ -107,6 +109,53 @@ def test_a_process_that_begins_to_measure_stops_a_delivery_until_it_has_ended(ba
         process.stdin.write("end\n")
         process.stdin.close()
     delivered(backend, store, 3 * ship.BATCH + 2)
+
+
+def test_the_watcher_is_tied_to_nothing_of_the_process_that_started_it(backend: Backend, store: Path) -> None:
+    source = "instrument()\nwith case('S', 'c'), dispatch():\n    print('measures', flush=True)\n    input()"
+    instrumented = "/x/opentelemetry/instrumentation/auto_instrumentation"
+    env = clean_environment(**settings(backend, store, PYTHONPATH=f"{instrumented}:/kept"))
+    command = [sys.executable, "-c", PREAMBLE + source]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "measures\n"
+        (watcher,) = workers(run_of(store))
+        of = Path(f"/proc/{watcher}")
+        assert {os.readlink(of / "fd" / str(number)) for number in range(3)} == {os.devnull}
+        assert {Path(os.readlink(fd)).name for fd in (of / "fd").iterdir()} <= {
+            "null",
+            "delivery.lock",
+            journal.RUN_FILE,
+        }
+        assert os.readlink(of / "cwd") == "/"
+        variables = (of / "environ").read_text().split("\0")
+        assert "PYTHONPATH=/kept" in variables
+        assert not [variable for variable in variables if variable.startswith(journal.RUN_VARIABLE)]
+        assert os.getsid(watcher) not in (os.getsid(0), os.getsid(process.pid))
+        assert len(list((of / "task").iterdir())) == 1
+        process.communicate("end\n")
+    delivered(backend, store, 2)
+
+
+@pytest.mark.parametrize("answer", ["accept", "silence"])
+def test_a_process_that_joined_a_run_waits_for_no_delivery(answer: str, backend: Backend, store: Path) -> None:
+    backend.answer = answer
+    child = PREAMBLE + textwrap.dedent(
+        """
+        import atexit, time
+        atexit.register(lambda: print(time.monotonic() - ended))
+        with case("S", "c"):
+            with dispatch(): pass
+        ended = time.monotonic()
+        """
+    )
+    source = f"import subprocess, sys\ninstrument()\nsubprocess.run([sys.executable, '-c', {child!r}], check=True)"
+    done = run_script(source, env=settings(backend, store, SCENETEST_OTEL_EXIT_WAIT="0"))
+    # What was registered before instrument() runs last; the child was instrumented before its program began.
+    assert float(done.stdout) < 0.3
+    end_workers(store)
 
 
 def test_a_given_provider_exports_for_itself_and_nobody_watches_or_waits(backend: Backend, store: Path) -> None:
