@@ -22,6 +22,16 @@ from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 SLOW = 3
 """The factor by which a time may be longer here than it has to be on an idle machine."""
 
+PRINTS_ITS_EXIT_TIME = """
+import atexit, time
+ended = []
+atexit.register(lambda: print(time.monotonic() - ended[0]))
+instrument()
+with case("S", "c"):
+    with dispatch(): pass
+ended.append(time.monotonic())
+"""
+
 
 def run(source: str, backend: Backend, store: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return run_script(source, env=settings(backend, store, **more))
@@ -267,15 +277,7 @@ def test_the_first_process_of_a_container_waits_until_all_is_delivered(backend: 
 def test_a_dead_backend_costs_a_moment_at_exit_and_one_line(answer: str, backend: Backend, store: Path) -> None:
     backend.answer = answer
     done = run(
-        """
-        import atexit, time
-        ended = []
-        atexit.register(lambda: print(time.monotonic() - ended[0]))
-        instrument()
-        with case("S", "c"):
-            with dispatch(): pass
-        ended.append(time.monotonic())
-        """,
+        PRINTS_ITS_EXIT_TIME,
         backend,
         store,
     )
@@ -292,15 +294,7 @@ def test_a_dead_backend_costs_a_moment_at_exit_and_one_line(answer: str, backend
 
 def test_a_live_backend_costs_little_at_exit_and_no_word(backend: Backend, store: Path) -> None:
     done = run(
-        """
-        import atexit, time
-        ended = []
-        atexit.register(lambda: print(time.monotonic() - ended[0]))
-        instrument()
-        with case("S", "c"):
-            with dispatch(): pass
-        ended.append(time.monotonic())
-        """,
+        PRINTS_ITS_EXIT_TIME,
         backend,
         store,
         SCENETEST_OTEL_EXIT_WAIT="20",

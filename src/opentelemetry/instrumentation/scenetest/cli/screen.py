@@ -67,7 +67,7 @@ def _declared(attribute: str) -> tuple[str, str]:
 
 def _headline(run: Run) -> Iterable[str]:
     """Yield name, time, exit code, rulers, platform, revision, native build and what stderr was."""
-    yield run.name
+    yield run.path.name  # what the next command takes; of two runs of one name the second has a number
     if run.started:
         yield f"{run.started:%d %b %H:%M}"
     yield "exit code not known" if run.exit_code is None else f"exit {run.exit_code}"
