@@ -149,6 +149,28 @@ def test_spans_wait_in_the_collector_for_a_jaeger_that_is_down_and_survive_its_d
         own.stop()
 
 
+def test_jaeger_sends_no_spans_of_its_own(
+    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.otlp.grpc)
+    own = Stack(tmp_path)
+    try:
+        at = own.start("jaeger")
+        Jaeger(at["ui"], Endpoints(**at["jaeger"])).get("/api/services")
+    finally:
+        own.stop()
+    run = secrets.token_hex(8)
+    send(collector.otlp, "http", run, {})
+
+    def services() -> set[str]:
+        arrived = collector.spans()
+        last = any(span["resource"].get("scenetest.run.id") == run for span in arrived)
+        return {span["resource"]["service.name"] for span in arrived if last}
+
+    found = eventually(services)
+    assert (SERVICE in found, "jaeger" in found) == (True, False)
+
+
 def test_starting_it_twice_is_starting_it_once(tmp_path: Path) -> None:
     own = Stack(tmp_path)
     try:
