@@ -33,12 +33,24 @@ def exporter(to: Endpoints, protocol: str) -> SpanExporter:
     return GrpcExporter(endpoint=to.grpc, insecure=True)
 
 
-def send(to: Endpoints, protocol: str, run: str, conditions: dict[str, str | bool]) -> str:
-    """Send one dispatch span measured under the conditions; return its trace id."""
-    resource = Resource({"service.name": SERVICE, "scenetest.run.id": run, **conditions})
+def send(
+    to: Endpoints,
+    protocol: str,
+    run: str,
+    conditions: dict[str, str | bool],
+    *,
+    name: str = "dispatch TestVector::default",
+    live: bool = False,
+) -> str:
+    """Send one dispatch span measured under the conditions; return its trace id.
+
+    On a tracer provider of the program's own (`live`) the span carries its conditions, else its resource does.
+    """
+    resource = Resource({"service.name": SERVICE, "scenetest.run.id": run, **({} if live else conditions)})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter(to, protocol)))
-    span = provider.get_tracer("test").start_span("dispatch TestVector::default", start_time=START)
+    attributes = conditions if live else {}
+    span = provider.get_tracer("test").start_span(name, start_time=START, attributes=attributes)
     span.end(START + DURATION)
     provider.shutdown()
     context = span.get_span_context()
@@ -106,14 +118,12 @@ def test_the_collector_keeps_a_copy_in_a_file(collector: Collector) -> None:
     assert copy["name"] == "dispatch TestVector::default"
 
 
-def test_the_collector_measures_durations_by_autoload_state(collector: Collector) -> None:
+@pytest.mark.parametrize("live", [False, True], ids=["delivered afterwards", "live"])
+def test_the_collector_measures_durations_by_autoload_state(live: bool, collector: Collector) -> None:
+    name = f"dispatch TestDurations::{live}"
     for effective in ("enabled", "disabled"):
-        send(
-            collector.otlp,
-            "http",
-            "metrics",
-            {"torch.backend_autoload.effective": effective, "torch_npu.loaded": False},
-        )
+        conditions: dict[str, str | bool] = {"torch.backend_autoload.effective": effective, "torch_npu.loaded": False}
+        send(collector.otlp, "http", "metrics", conditions, name=name, live=live)
 
     labels = ("span_name", "torch_backend_autoload_effective", "torch_npu_loaded")
 
@@ -128,8 +138,8 @@ def test_the_collector_measures_durations_by_autoload_state(collector: Collector
         return found
 
     expected = {
-        ("dispatch TestVector::default | autoload enabled", "enabled", "false"),
-        ("dispatch TestVector::default | autoload disabled", "disabled", "false"),
+        (f"{name} | autoload enabled", "enabled", "false"),
+        (f"{name} | autoload disabled", "disabled", "false"),
     }
     assert eventually(rows, expected.issubset, 90) >= expected
 
