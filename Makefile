@@ -54,8 +54,8 @@ chromium: ## A browser for the tests of the report, installed where that can be 
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; \
 	}
 
-jaeger: ## Jaeger and a collector without containers; prints their addresses. Built on first use.
-	$(PYTHON) tools/stack.py start
+jaeger: ## Jaeger and a collector without containers; prints their addresses. Built on first use. METRICS=1 adds Prometheus.
+	$(PYTHON) tools/stack.py start $(if $(METRICS),jaeger collector prometheus)
 
 jaeger-stop: ## End them.
 	$(PYTHON) tools/stack.py stop

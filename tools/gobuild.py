@@ -35,6 +35,7 @@ class Program:
         pin: a file in that folder, and the pattern in it whose group is the version.
         proof: arguments to call the built program with, and a part of what it then says; `{version}` is filled in.
         version_variable: the Go variable to be set to the version, where the build would leave it empty.
+        tags: build tags.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Program:
     pin: tuple[str, str]
     proof: tuple[tuple[str, ...], str]
     version_variable: str = ""
+    tags: str = ""
 
     @property
     def version(self) -> str:
@@ -74,13 +76,20 @@ COLLECTOR = Program(
     ("manifest.yaml", r"^  version: (\S+)"),
     (("--version",), "version {version}"),
 )
+PROMETHEUS = Program(
+    "prometheus",
+    "github.com/prometheus/prometheus/cmd/prometheus",
+    ("go.mod", r"github\.com/prometheus/prometheus (v\S+)"),
+    (("--version",), "version {version}"),
+    "github.com/prometheus/common/version.Version",
+    "remove_all_sd",  # no client of any cloud to find targets in: a third fewer packages
+)
 COMPOSE = Program(
     "compose",
     "github.com/compose-spec/compose-go/v2/cmd",
     ("go.mod", r"github\.com/compose-spec/compose-go/v2 (v\S+)"),
     ((), "Validates a compose file"),
 )
-PROGRAMS = (JAEGER, COLLECTOR, COMPOSE)
 
 
 def cache() -> Path:
@@ -132,9 +141,8 @@ def _build(program: Program, scratch: Path) -> Path:
     }
     built = scratch / program.name
     flags = f"-s -w -X {program.version_variable}={program.version}" if program.version_variable else "-s -w"
-    _gently(
-        [go, "build", "-trimpath", "-ldflags", flags, "-o", built, program.package], TOOLS / program.name, environment
-    )
+    options = ["-trimpath", "-tags", program.tags, "-ldflags", flags, "-o", built]
+    _gently([go, "build", *options, program.package], TOOLS / program.name, environment)
     if program is not COLLECTOR:
         return built
     shutil.copy(TOOLS / program.name / "manifest.yaml", scratch)

@@ -1,6 +1,7 @@
-"""Runs Jaeger and the collector without containers, on the configuration files of docker-compose.yml.
+"""Runs Jaeger, the collector and Prometheus without containers, on the configuration files of docker-compose.yml.
 
-`make jaeger` and `make jaeger-stop` call it; tests give it a folder of their own and free ports.
+`make jaeger` and `make jaeger-stop` call it; tests give it a folder of their own and free ports. Where no service is
+named, Jaeger and the collector are started, and all are stopped.
 """
 
 from __future__ import annotations
@@ -39,17 +40,29 @@ PORTS = {
     "COLLECTOR_OTLP_HTTP_PORT": 4318,
     "COLLECTOR_HEALTH_PORT": 13134,
     "COLLECTOR_METRICS_PORT": 8889,
+    "PROMETHEUS_PORT": 9090,
 }
 
 
 @dataclass(frozen=True)
 class Service:
-    """One program of the stack: its configuration file, and where it says that it is ready."""
+    """One program of the stack.
+
+    Attributes:
+        name: as docker-compose.yml has it.
+        program: what to run.
+        configuration: the file that it reads.
+        health: the variable of the port and the path where it says that it is ready.
+        arguments: of the program; variables of the environment are filled in, and `{configuration}`.
+        addresses: of the compose stack, in a file that cannot name variables, and what they are here.
+    """
 
     name: str
     program: gobuild.Program
     configuration: str
     health: tuple[str, str]
+    arguments: tuple[str, ...] = ("--config={configuration}",)
+    addresses: tuple[tuple[str, str], ...] = ()
 
     @property
     def ports(self) -> list[str]:
@@ -60,7 +73,21 @@ class Service:
 SERVICES = {
     "jaeger": Service("jaeger", gobuild.JAEGER, "jaeger-config.yaml", ("JAEGER_HEALTH_PORT", "/status")),
     "collector": Service("collector", gobuild.COLLECTOR, "collector-config.yaml", ("COLLECTOR_HEALTH_PORT", "/")),
+    "prometheus": Service(
+        "prometheus",
+        gobuild.PROMETHEUS,
+        "prometheus-config.yaml",
+        ("PROMETHEUS_PORT", "/-/ready"),
+        (
+            "--config.file={configuration}",
+            "--storage.tsdb.path=prometheus",
+            f"--web.listen-address={HOST}:{{PROMETHEUS_PORT}}",
+            "--enable-feature=created-timestamp-zero-ingestion",
+        ),
+        (("collector:8889", f"{HOST}:{{COLLECTOR_METRICS_PORT}}"),),
+    ),
 }
+STARTED_UNNAMED = ("jaeger", "collector")
 
 
 class StackError(Exception):
@@ -115,7 +142,7 @@ class Stack:
             log = self.folder / f"{service.name}.log"
             with log.open("ab") as output:
                 process = subprocess.Popen(
-                    [gobuild.ensure(service.program), f"--config={ROOT / service.configuration}"],
+                    [gobuild.ensure(service.program), *self._arguments(service)],
                     cwd=self.folder,
                     env={**os.environ, **self.environment},
                     stdin=subprocess.DEVNULL,
@@ -143,6 +170,16 @@ class Stack:
         self.pids.pop(service.name, None)
         self.save()
 
+    def _arguments(self, service: Service) -> list[str]:
+        configuration = ROOT / service.configuration
+        if service.addresses:
+            text = configuration.read_text()
+            for there, here in service.addresses:
+                text = text.replace(there, here.format(**self.environment))
+            configuration = self.folder / service.configuration
+            configuration.write_text(text)
+        return [argument.format(configuration=configuration, **self.environment) for argument in service.arguments]
+
     def _check_free(self, variable: str) -> None:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -164,6 +201,7 @@ class Stack:
             "jaeger": otlp("JAEGER"),
             "collector": otlp("COLLECTOR"),
             "metrics": f"http://{HOST}:{port['COLLECTOR_METRICS_PORT']}/metrics",
+            "prometheus": f"http://{HOST}:{port['PROMETHEUS_PORT']}",
             "spans": f"{port['COLLECTOR_DATA']}/traces.jsonl",
             "pids": self.pids,
             "folder": str(self.folder),
@@ -174,12 +212,12 @@ def _environment(folder: Path, free_ports: bool) -> dict[str, str]:
     """Return what the configuration files read: the values of the environment, else the native stack's own."""
     ports = dict(zip(PORTS, _free_ports(len(PORTS)) if free_ports else map(str, PORTS.values()), strict=True))
     given: Mapping[str, str] = {} if free_ports else os.environ
-    grpc = given.get("JAEGER_OTLP_GRPC_PORT", ports["JAEGER_OTLP_GRPC_PORT"])
+    grpc, prometheus = (given.get(name, ports[name]) for name in ("JAEGER_OTLP_GRPC_PORT", "PROMETHEUS_PORT"))
     own = {
         **ports,
         "JAEGER_LISTEN_HOST": HOST,
         "JAEGER_DATA": str(folder / "jaeger"),
-        "JAEGER_PROMETHEUS": f"http://{HOST}:9090",
+        "JAEGER_PROMETHEUS": f"http://{HOST}:{prometheus}",
         "COLLECTOR_LISTEN_HOST": HOST,
         "COLLECTOR_DATA": str(folder / "collector"),
         "COLLECTOR_TO": f"{HOST}:{grpc}",
@@ -227,12 +265,13 @@ def main() -> None:
     """Start or stop the stack."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("build", "start", "stop"))
-    parser.add_argument("services", nargs="*", help="jaeger, collector; both if none is named")
+    parser.add_argument("services", nargs="*", help=f"of {', '.join(SERVICES)}; if none is named, see above")
     parser.add_argument("--folder", type=Path, default=_default_folder(), help="for data, logs and pids")
     parser.add_argument("--free-ports", action="store_true", help="take ports that nothing listens on")
     parser.add_argument("--json", action="store_true", help="print the addresses as JSON")
     arguments = parser.parse_intermixed_args()
-    services = [SERVICES[name] for name in arguments.services or SERVICES]
+    unnamed = SERVICES if arguments.action == "stop" else STARTED_UNNAMED
+    services = [SERVICES[name] for name in arguments.services or unnamed]
     folder: Path = arguments.folder.resolve()
 
     for service in services if arguments.action != "stop" else ():
@@ -260,6 +299,7 @@ def main() -> None:
         ("Jaeger's pages", addresses["ui"]),
         ("send spans to", f"{addresses['collector']['http']} (http/protobuf)"),
         ("", f"{addresses['collector']['grpc']} (grpc)"),
+        *([("Prometheus", addresses["prometheus"])] if stack.runs(SERVICES["prometheus"]) else []),
         ("data and logs", addresses["folder"]),
         ("end it", "make jaeger-stop"),
     ):

@@ -38,6 +38,7 @@ def run(
     command: Sequence[str],
     *options: str,
     expect: int = 0,
+    timeout: float = IMPATIENCE,
     **how: Any,
 ) -> subprocess.CompletedProcess[bytes]:
     """Record a command in a store, with its output captured."""
@@ -46,7 +47,7 @@ def run(
     if how["stdin"] is None:
         del how["stdin"]
     call = [CLI, "run", "--dir", str(store), *options, "--", *command]
-    done = subprocess.run(call, capture_output=True, timeout=IMPATIENCE, check=False, **how)
+    done = subprocess.run(call, capture_output=True, timeout=timeout, check=False, **how)
     assert done.returncode == expect, done.stderr.decode()
     return done
 
