@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from support.arms import CLEAN, KEY, arms, repetition
 
-from opentelemetry.instrumentation.scenetest.analyse import wording
-from opentelemetry.instrumentation.scenetest.analyse.compare import Comparison, compare
-from opentelemetry.instrumentation.scenetest.analyse.rows import Options, Row
-from opentelemetry.instrumentation.scenetest.analyse.samples import Repetition
+from opentelemetry.instrumentation.scenetest.analyse.compare import wording
+from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison, compare
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options, Row
+from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Repetition
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason, Verdict
 from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, Value

@@ -15,7 +15,7 @@ from support.scripts import clean_environment
 from support.stack import Jaeger, eventually
 
 from opentelemetry.instrumentation.scenetest import replay
-from opentelemetry.instrumentation.scenetest.analyse import jaeger as backend
+from opentelemetry.instrumentation.scenetest.analyse.compare import jaeger as backend
 
 SCENE = ("scenes/test_group.py", "-p", "a2a3sim", "-d", "0-1", "--runtime", "tensormap_and_ringbuffer", "--level", "3")
 LABELS = ("base_run", "measure_run")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from opentelemetry.instrumentation.scenetest.analyse import gate
-from opentelemetry.instrumentation.scenetest.analyse.why import WHY
+from opentelemetry.instrumentation.scenetest.analyse.compare import gate
+from opentelemetry.instrumentation.scenetest.analyse.compare.why import WHY
 from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, RULER, UNKNOWN, Value
 
 KEYS = ("autoload", "stderr")

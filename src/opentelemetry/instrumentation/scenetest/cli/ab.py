@@ -28,7 +28,7 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation.scenetest.analyse.samples import Repetition
+    from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Repetition
 
 # The arm's directory is not on the path of our own interpreter: what lies there must not be imported by it.
 _RUN = """

@@ -16,9 +16,9 @@ from opentelemetry.instrumentation.scenetest.cli.exits import Exit
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # numpy and scipy come with them: no other command waits for that.
-    from opentelemetry.instrumentation.scenetest.analyse.compare import Comparison
-    from opentelemetry.instrumentation.scenetest.analyse.rows import Options
-    from opentelemetry.instrumentation.scenetest.analyse.samples import Repetition
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+    from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options
+    from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Repetition
 
 Format: TypeAlias = Literal["text", "json", "markdown"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -83,7 +83,7 @@ def is_same_ruler(base: Sequence[Repetition], measure: Sequence[Repetition], ask
     Raises:
         BadInputError: nothing can be compared.
     """
-    from opentelemetry.instrumentation.scenetest.analyse.compare import compare
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare
 
     return compare(base, measure, options(asked)).gate.same
 
@@ -94,7 +94,7 @@ def finish(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Map
     Raises:
         BadInputError: nothing can be compared.
     """
-    from opentelemetry.instrumentation.scenetest.analyse.compare import compare
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare
 
     comparison = compare(base, measure, options(asked))
     print_as(comparison, asked["form"] or "text")
@@ -103,7 +103,7 @@ def finish(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Map
 
 def options(asked: Mapping[str, Any]) -> Options:
     """Return what was asked for on the command line."""
-    from opentelemetry.instrumentation.scenetest.analyse.rows import Options
+    from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options
 
     return Options(
         cold=asked["cold"],
@@ -117,7 +117,7 @@ def options(asked: Mapping[str, Any]) -> Options:
 
 def print_as(comparison: Comparison, form: Format) -> None:
     """Print a comparison for people, for machines or for a pull request."""
-    from opentelemetry.instrumentation.scenetest.analyse.compare_document import document, markdown
+    from opentelemetry.instrumentation.scenetest.analyse.compare.document import document, markdown
     from opentelemetry.instrumentation.scenetest.cli.compare_screen import print_comparison
 
     if form == "json":

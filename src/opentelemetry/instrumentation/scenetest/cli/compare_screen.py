@@ -9,14 +9,14 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from opentelemetry.instrumentation.scenetest.analyse import wording
-from opentelemetry.instrumentation.scenetest.analyse.compare import Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare import wording
+from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row, warm_of
+from opentelemetry.instrumentation.scenetest.analyse.compare.ruler_words import columns, stamps, summary
+from opentelemetry.instrumentation.scenetest.analyse.compare.why import why
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
-from opentelemetry.instrumentation.scenetest.analyse.rows import CaseRows, Row, warm_of
-from opentelemetry.instrumentation.scenetest.analyse.ruler_words import columns, stamps, summary
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
-from opentelemetry.instrumentation.scenetest.analyse.why import why
 
 STYLES = {
     Verdict.FASTER: "bold green",

@@ -29,7 +29,7 @@ def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output:
 
     Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
     """
-    from opentelemetry.instrumentation.scenetest.analyse.compare import compare, describe
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare, describe
     from opentelemetry.instrumentation.scenetest.analyse.report.page import page
 
     given = read_arms(split_arms(arms, least=1), store, jaeger)

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation.scenetest.analyse.samples import Repetition
+    from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Repetition
 
 JAEGER_VARIABLE = "SCENETEST_OTEL_JAEGER"
 """The environment variable with the address of Jaeger's user interface."""
@@ -81,7 +81,7 @@ def read(directories: Sequence[Path], *, by_path: bool = False) -> list[Repetiti
     Raises:
         BadInputError: one can't be read.
     """
-    from opentelemetry.instrumentation.scenetest.analyse import samples
+    from opentelemetry.instrumentation.scenetest.analyse.compare import samples
 
     labels = [str(path) if by_path else path.name for path in directories]
     return [
@@ -97,7 +97,7 @@ def _paths(arm: Sequence[str], store: str | None) -> list[Path]:
 
 
 def _from_jaeger(arm: Sequence[str], url: str | None) -> list[Repetition]:
-    from opentelemetry.instrumentation.scenetest.analyse import jaeger
+    from opentelemetry.instrumentation.scenetest.analyse.compare import jaeger
 
     asked = [word for word in arm if word.startswith(_JAEGER)]
     if asked and not url:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Group, time_of
+from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
-from opentelemetry.instrumentation.scenetest.analyse.rows import Group, time_of
-from opentelemetry.instrumentation.scenetest.analyse.samples import Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 
 COLORS: Mapping[Arm, str] = {Arm.BASE: "#0072b2", Arm.MEASURE: "#d55e00"}

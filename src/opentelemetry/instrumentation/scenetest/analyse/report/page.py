@@ -7,13 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from opentelemetry.instrumentation.scenetest.analyse import wording
-from opentelemetry.instrumentation.scenetest.analyse.compare import Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare import wording
+from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
+from opentelemetry.instrumentation.scenetest.analyse.compare.ruler_words import (
+    context_columns,
+    ruler_columns,
+    stamps,
+    summary,
+)
+from opentelemetry.instrumentation.scenetest.analyse.compare.samples import DISPATCH
+from opentelemetry.instrumentation.scenetest.analyse.compare.why import why
 from opentelemetry.instrumentation.scenetest.analyse.report.figures import Figure, distribution, over_time
-from opentelemetry.instrumentation.scenetest.analyse.rows import CaseRows, Row
-from opentelemetry.instrumentation.scenetest.analyse.ruler_words import context_columns, ruler_columns, stamps, summary
-from opentelemetry.instrumentation.scenetest.analyse.samples import DISPATCH
-from opentelemetry.instrumentation.scenetest.analyse.why import why
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 

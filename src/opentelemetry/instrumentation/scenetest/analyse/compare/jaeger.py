@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qsl, urlencode
 from urllib.request import urlopen
 
-from opentelemetry.instrumentation.scenetest.analyse.samples import (
+from opentelemetry.instrumentation.scenetest.analyse.compare.samples import (
     CALLABLE,
     Key,
     Rank,

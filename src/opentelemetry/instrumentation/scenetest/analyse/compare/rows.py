@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from opentelemetry.instrumentation.scenetest.analyse.compare.samples import DISPATCH, Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
-from opentelemetry.instrumentation.scenetest.analyse.samples import DISPATCH, Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import floor, tick
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm, order
 from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import Warm, round_total, warm_rounds

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from opentelemetry.instrumentation.scenetest.analyse import wording
-from opentelemetry.instrumentation.scenetest.analyse.compare import Comparison
-from opentelemetry.instrumentation.scenetest.analyse.gate import Difference
-from opentelemetry.instrumentation.scenetest.analyse.rows import CaseRows, Row
-from opentelemetry.instrumentation.scenetest.analyse.ruler_words import columns, stamps, summary
+from opentelemetry.instrumentation.scenetest.analyse.compare import wording
+from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
+from opentelemetry.instrumentation.scenetest.analyse.compare.ruler_words import columns, stamps, summary
+from opentelemetry.instrumentation.scenetest.analyse.compare.why import why
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import Fit
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
-from opentelemetry.instrumentation.scenetest.analyse.why import why
 
 
 def document(comparison: Comparison) -> dict[str, Any]:

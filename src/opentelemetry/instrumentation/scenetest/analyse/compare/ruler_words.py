@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from opentelemetry.instrumentation.scenetest.analyse import verdict
-from opentelemetry.instrumentation.scenetest.analyse.compare import BUILD, REVISION, Comparison
-from opentelemetry.instrumentation.scenetest.analyse.gate import Difference, Recorded
+from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import BUILD, REVISION, Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference, Recorded
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, VARIABLES, Value, raw_attribute
 

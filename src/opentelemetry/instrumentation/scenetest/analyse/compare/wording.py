@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import expm1, log1p
 
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options, Row
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
-from opentelemetry.instrumentation.scenetest.analyse.rows import Options, Row
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS, Fit, findable_shift, pairs_needed
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from opentelemetry.instrumentation.scenetest.analyse import gate
-from opentelemetry.instrumentation.scenetest.analyse.gate import Difference, Gate
-from opentelemetry.instrumentation.scenetest.analyse.rows import CaseRows, Options, Row, judged
-from opentelemetry.instrumentation.scenetest.analyse.samples import Key, Repetition, Round
+from opentelemetry.instrumentation.scenetest.analyse.compare import gate
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference, Gate
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Options, Row, judged
+from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, NOT_RECORDED, RULER, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
