@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 from support.scripts import record
@@ -116,6 +117,29 @@ def test_what_a_dispatch_says_of_itself_comes_before_what_its_case_says(tmp_path
     encoded = encode.request([dispatch]).resource_spans[0].scope_spans[0].spans[0]
     levels = [item.value.int_value for item in encoded.attributes if item.key == "scenetest.level"]
     assert (levels, (dispatch.attributes or {})["scenetest.level"]) == ([3], 3)
+
+
+def test_where_conditions_changed_spans_go_out_under_as_many_resources(tmp_path: Path) -> None:
+    source = """
+    instrument()
+    with case("S", "c"):
+        with dispatch(): pass
+        import torch
+        with dispatch(): pass
+    """
+    run = record(source, tmp_path, env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
+    before, after = encode.request(list(spans.of_run(run.path, run.facts))).resource_spans
+    of = [{item.key: item.value for item in group.resource.attributes} for group in (before, after)]
+    assert [one["torch.imported"].bool_value for one in of] == [False, True]
+    assert [one["torch.backend_autoload.outcome"].string_value for one in of] == ["torch_not_imported", "disabled"]
+    sent = [{span.name: texts(span) for span in group.scope_spans[0].spans} for group in (before, after)]
+    assert [sorted(spans) for spans in sent] == [["dispatch S::c"], ["S::c", "dispatch S::c"]]
+    rulers = [spans["dispatch S::c"]["scenetest.ruler"] for spans in sent]
+    assert rulers[0] != rulers[1] == sent[1]["S::c"]["scenetest.ruler"]
+
+
+def texts(span: Span) -> dict[str, str]:
+    return {item.key: item.value.string_value for item in span.attributes}
 
 
 def contents(request: ExportTraceServiceRequest) -> ExportTraceServiceRequest:
