@@ -113,15 +113,17 @@ def test_a_backend_that_says_when_to_try_again_is_tried_again_then(
         deliver(run_directory, grpc_at(address))
     assert (caught.value.retry, caught.value.after) == (True, 1.5)
 
-    threading.Timer(0.2, setattr, (backend, "answer", "accept")).start()
+    def accept_the_next(tally: ship.Tally) -> None:
+        backend.answer = "accept"
+
     began = time.monotonic()
-    assert deliver(run_directory, grpc_at(address), patience=30).accepted == SPANS
+    assert deliver(run_directory, grpc_at(address), 30, accept_the_next).accepted == SPANS
     assert time.monotonic() - began > 1.5
     assert backend.requests == 2 + 3  # two that were refused, and three batches
 
 
 def test_batches_that_are_too_large_for_a_server_are_halved(run_directory: Path, backend: GrpcBackend) -> None:
-    with serving_grpc(backend, 0, None, ("grpc.max_receive_message_length", 30_000)) as address:
+    with serving_grpc(backend, 0, None, ("grpc.max_receive_message_length", 100_000)) as address:
         assert deliver(run_directory, grpc_at(address)).accepted == SPANS
     assert (len(backend.taken), backend.repeats) == (SPANS, 0)
     assert backend.requests > 3

@@ -163,6 +163,7 @@ def test_tls_is_spoken_over_grpc_where_nothing_says_otherwise(certificates: Cert
     authority = certificates.files["authority"]
     with serving_tls("grpc", certificates.server) as (url, _), serving_grpc(GrpcBackend()) as plain:
         assert send(url.removeprefix("https://"), "grpc", CERTIFICATE=authority) == Taken()
+        assert send(url.replace("https:", "grpc:"), "grpc", CERTIFICATE=authority) == Taken()
         assert send(plain, "grpc", INSECURE="true") == Taken()
         assert send(plain, "grpc", INSECURE="false", TRACES_INSECURE="True") == Taken()
         assert send(url, "grpc", INSECURE="true", CERTIFICATE=authority) == Taken()
@@ -222,8 +223,7 @@ def test_the_collector_that_asks_for_another_client_certificate_is_said(
     protocol: Protocol, certificates: Certificates, tls_collector: TlsCollector, shown: dict[str, str]
 ) -> None:
     files = {name: certificates.files[file] for name, file in {"CERTIFICATE": "authority", **shown}.items()}
-    answer = refused(tls_collector.urls[protocol], protocol, **files)
-    assert (answer.way_out, answer.retry) == (refusal.CLIENT_CERTIFICATE, False)
+    assert refusal.CLIENT_CERTIFICATE in refused(tls_collector.urls[protocol], protocol, **files).way_out
 
 
 def test_the_collector_that_speaks_tls_only_is_said(protocol: Protocol, tls_collector: TlsCollector) -> None:

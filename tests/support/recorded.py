@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,12 @@ def run_directory(recorded: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(recorded, tmp_path / "store" / "run"))
 
 
-def deliver(directory: Path, to: Endpoint, patience: float = 0) -> ship.Tally:
+def deliver(
+    directory: Path, to: Endpoint, patience: float = 0, told: Callable[[ship.Tally], None] = lambda tally: None
+) -> ship.Tally:
     """Deliver a run to a backend and let go of the connection."""
     sender = ship.sender_for(to)
     try:
-        return ship.Shipment(directory, stores.read_facts(directory), sender, patience).deliver()
+        return ship.Shipment(directory, stores.read_facts(directory), sender, patience, told).deliver()
     finally:
         sender.close()

@@ -62,9 +62,11 @@ class Endpoint:
 
     @property
     def has_tls(self) -> bool:
-        """Whether to speak TLS there; `OTEL_EXPORTER_OTLP_INSECURE` decides where the address does not."""
+        """Whether to speak TLS there; `OTEL_EXPORTER_OTLP_INSECURE` decides where the URL does not."""
         scheme = urlsplit(_with_scheme(self.url)).scheme
-        return scheme == "https" or not (scheme or setting("OTEL_EXPORTER_OTLP_INSECURE").lower() == "true")
+        if scheme in ("http", "https"):
+            return scheme == "https"
+        return setting("OTEL_EXPORTER_OTLP_INSECURE").lower() != "true"
 
     @property
     def is_behind_proxy(self) -> bool:
