@@ -148,12 +148,6 @@ def test_silence_is_given_up_when_the_timeout_has_passed(
     assert caught.value == Refused(f"http://{address} did not answer within 1 s", refusal.IS_IT_UP, retry=True)
 
 
-def test_a_port_that_takes_connections_and_says_nothing_is_given_up_when_the_timeout_has_passed() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(Refused) as caught:
-        ship.sender_for(grpc_at(f"127.0.0.1:{listener.getsockname()[1]}", timeout=1)).send([])
-    assert caught.value.what.endswith("did not answer within 1 s")
-
-
 def test_what_a_backend_took_before_it_died_is_sent_again_with_the_same_ids(
     run_directory: Path, backend: GrpcBackend
 ) -> None:

@@ -177,6 +177,15 @@ def test_tls_spoken_to_a_port_that_does_not_is_said(protocol: Protocol) -> None:
     assert (answer.way_out, answer.retry) == (refusal.PLAIN, False)
 
 
+def test_a_port_that_takes_connections_and_says_nothing_is_given_up_when_the_timeout_has_passed(
+    protocol: Protocol,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answer = refused(f"https://127.0.0.1:{listener.getsockname()[1]}", protocol, TIMEOUT="0.5")
+    assert answer.what.endswith("did not answer within 0.5 s")
+    assert (answer.way_out, answer.retry) == (refusal.IS_IT_UP, True)
+
+
 def test_a_port_that_speaks_tls_only_is_said(protocol: Protocol, certificates: Certificates) -> None:
     with serving_tls(protocol, certificates.server) as (url, _):
         assert refusal.TRY_TLS in refused(url.replace("https:", "http:"), protocol).way_out
