@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -114,18 +112,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Jaeger, Co
     own = Stack(tmp_path_factory.mktemp("stack"))
     try:
         at = own.start()
-    except subprocess.CalledProcessError:
-        own.stop()
-        raise
-    try:
         yield (
             Jaeger(at["ui"], Endpoints(**at["jaeger"])),
             Collector(Endpoints(**at["collector"]), Path(at["spans"]), at["metrics"]),
         )
     finally:
-        # Jaeger takes 10 s and more to close a storage that nobody will read again.
-        for pid in at["pids"].values():
-            os.kill(pid, signal.SIGKILL)
+        own.stop()
 
 
 @pytest.fixture(scope="session")
