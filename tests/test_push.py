@@ -116,3 +116,16 @@ def test_run_says_what_to_do_with_spans_that_are_left(tmp_path: Path, backend: B
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"scenetest-otel: {backend.url}/v1/traces answered 404 Not Found; ")
     assert last.endswith(f"to send what is left: scenetest-otel push {tmp_path / 'x'}")
+
+
+def test_run_says_at_its_start_that_its_spans_cannot_be_sent_as_things_are(tmp_path: Path) -> None:
+    env = {"OTEL_EXPORTER_OTLP_ENDPOINT": DEAD, "OTEL_EXPORTER_OTLP_TIMEOUT": "10s"}
+    command = recording("import sys\nprint('begins', file=sys.stderr)\n" + SCENE)
+    done = scenetest_otel("run", "--dir", str(tmp_path), "--", *command, **env)
+    assert done.returncode == 0
+    first, second, *_ = done.stderr.splitlines()
+    assert first == (
+        "scenetest-otel: OTEL_EXPORTER_OTLP_TIMEOUT='10s' is not a number of seconds above 0; "
+        "what is recorded stays in the run directory until it is sent by push"
+    )
+    assert second == "begins"

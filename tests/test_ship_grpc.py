@@ -192,9 +192,10 @@ def test_a_backend_that_comes_up_later_gets_everything_over_the_same_connection(
 def test_headers_of_the_environment_reach_a_backend_as_metadata(
     backend: GrpcBackend, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20secret, x-scope-orgid = a=b")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20secret, x-scope-orgid = a=b,key-bin=c")
     ship.sender_for(grpc_at(address)).send([])
     assert (backend.headers["authorization"], backend.headers["x-scope-orgid"]) == ("Bearer secret", "a=b")
+    assert backend.headers["key-bin"] == b"c"
 
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "authorization=Basic%20mine")
     ship.sender_for(grpc_at(address)).send([])

@@ -89,6 +89,7 @@ def _make_store(store: str) -> None:
 def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
     """Run the command and return its exit code, or the negative number of the signal that it died of."""
     owner = Owner(directory)
+    _warn_of_endpoint()
     # Before the command, so that no process of it has to; it outlives a run that is killed.
     watch.start(directory)
     screen, harvest = _screen(directory, tty), Harvest(directory)
@@ -105,6 +106,20 @@ def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
         say(problem)
     owner.release()
     return ended
+
+
+def _warn_of_endpoint() -> None:
+    """Say now, not when the run has ended, that its spans can't be sent as things are."""
+    if not watch.has_endpoint():
+        return
+    from opentelemetry.instrumentation.scenetest.deliver import endpoint, tls
+
+    try:
+        if (to := endpoint.from_environment()) is not None:
+            endpoint.headers()
+            tls.files(to)
+    except BadInputError as error:
+        say(f"{error}; what is recorded stays in the run directory until it is sent by push")
 
 
 def _screen(directory: str, tty: bool) -> Files | Terminal:

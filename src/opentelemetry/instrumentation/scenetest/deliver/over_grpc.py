@@ -54,7 +54,8 @@ class GrpcSender:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._headers = tuple(headers().items())
+        # gRPC takes bytes under a name that ends so, and sends them as base64.
+        self._headers = [(name, text.encode() if name.endswith("-bin") else text) for name, text in headers().items()]
         self._channel = _channel(endpoint)
         self._stub = cast(Any, TraceServiceStub)(self._channel)
 
