@@ -39,19 +39,23 @@ def count_acknowledged(directory: Path) -> int:
 def test_a_delivery_that_is_killed_at_any_moment_repeats_only_the_batch_without_an_answer(
     backend: Backend, store: Path
 ) -> None:
-    directory = record_dispatches(store, 8 * ship.BATCH)
+    directory = record_dispatches(store, 60 * ship.BATCH)
     without_answer = 0
     for seed in range(5):
-        requests = backend.requests
+        moment = random.Random(seed)
+        requests = backend.requests + moment.randint(1, 4)
         with start_delivery(directory, settings(backend, store)) as delivery:
-            assert eventually(lambda before=requests: backend.requests > before)
-            time.sleep(random.Random(seed).uniform(0, 0.05))
+            while backend.requests < requests:
+                assert delivery.poll() is None
+                time.sleep(0.001)
+            time.sleep(moment.uniform(0, 0.02))
             delivery.kill()
             delivery.wait()
         time.sleep(0.2)  # what it had sent is taken
         in_flight = len(backend.taken) - count_acknowledged(directory)
         assert 0 <= in_flight <= ship.BATCH
         without_answer += in_flight
+    assert not ship.is_delivered(directory)
     with start_delivery(directory, settings(backend, store)) as delivery:
         assert delivery.wait() == 0
     assert ship.is_delivered(directory)
