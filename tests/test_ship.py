@@ -146,6 +146,18 @@ def test_a_span_that_cannot_be_encoded_is_set_aside_alone(
     assert (len(backend.taken), backend.repeats) == (SPANS - 1, 0)
 
 
+def test_a_span_that_is_too_large_for_a_backend_is_named_with_the_way_out_and_not_lost(
+    run_directory: Path, backend: Backend
+) -> None:
+    backend.answer = "413"
+    with pytest.raises(Refused) as caught:
+        deliver(run_directory, backend.url)
+    assert caught.value.way_out == refusal.TOO_LARGE
+    backend.answer = "accept"
+    assert deliver(run_directory, backend.url).accepted == SPANS
+    assert backend.repeats == 0
+
+
 def test_batches_that_are_too_large_for_a_backend_are_halved(run_directory: Path, backend: Backend) -> None:
     sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
 

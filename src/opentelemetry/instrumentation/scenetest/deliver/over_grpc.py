@@ -102,13 +102,13 @@ def _refused(error: grpc.Call, endpoint: Endpoint) -> Refused:
         return Refused(f"{endpoint} did not answer as gRPC does: {words}", refusal.TRY_HTTP)
     if code is grpc.StatusCode.UNAVAILABLE and _holds(said, _NO_ANSWER):
         return _not_answered(words, endpoint)
-    after = _seconds(error)
+    after, too_large = _seconds(error), _holds(said, _TOO_LARGE)
     return Refused(
         f"{endpoint} answered {code.name}: {words}",
-        _WAY_OUT.get(code, ""),
+        refusal.TOO_LARGE if too_large else _WAY_OUT.get(code, ""),
         retry=code in _RETRY or after is not None,
         after=after,
-        too_large=_holds(said, _TOO_LARGE),
+        too_large=too_large,
     )
 
 

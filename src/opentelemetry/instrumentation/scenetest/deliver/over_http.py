@@ -29,8 +29,14 @@ from opentelemetry.instrumentation.scenetest.version import __version__
 _PROTOBUF = "application/x-protobuf"
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {"none": bytes, "gzip": gzip.compress, "deflate": zlib.compress}
 _RETRY = frozenset({408, 429, 502, 503, 504})
-_WAY_OUT = {401: refusal.CREDENTIALS, 403: refusal.CREDENTIALS, 404: refusal.PATH, 405: refusal.PATH}
 _BAD_REQUEST, _TOO_LARGE = 400, 413
+_WAY_OUT = {
+    401: refusal.CREDENTIALS,
+    403: refusal.CREDENTIALS,
+    404: refusal.PATH,
+    405: refusal.PATH,
+    _TOO_LARGE: refusal.TOO_LARGE,
+}
 _NOISE = re.compile(r" \(_ssl\.c:\d+\)$")
 _NO_HTTP = "no application protocol"
 _HUNG_UP = (BrokenPipeError, ConnectionResetError, RemoteDisconnected)
