@@ -201,3 +201,59 @@ def test_pytest_runs_without_a_warning_of_ours(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stdout
+
+
+def test_pytest_items_that_run_pytest_in_their_own_process_pass(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("pytest_plugins = ['pytester']\n", encoding="utf-8")
+    (tmp_path / "test_outer.py").write_text(
+        "from opentelemetry.instrumentation.scenetest import instrument\n"
+        "instrument()\n"
+        "def test_it(pytester):\n"
+        "    pytester.makepyfile('def test_inner(): pass')\n"
+        "    pytester.runpytest_inprocess().assert_outcomes(passed=1)\n",
+        encoding="utf-8",
+    )
+    command = (sys.executable, "-m", "pytest", "-q", str(tmp_path))
+    done = subprocess.run(command, cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "stand_in"),
+    [
+        ("torch", "types.SimpleNamespace(__version__='1')"),
+        ("torch_npu", "object()"),
+        ("torch_npu", "types.SimpleNamespace(npu=object())"),
+        ("simpler.worker", "object()"),
+        ("opentelemetry.trace", "None"),
+    ],
+)
+def test_a_stand_in_for_a_module_costs_no_dispatch(name: str, stand_in: str, tmp_path: Path) -> None:
+    run = record(
+        f"""
+        import sys, types
+        sys.modules[{name!r}] = {stand_in}
+        instrument()
+        with case("S", "c"), dispatch():
+            pass
+        """,
+        tmp_path,
+    )
+    (recorded,) = only_process(run).cases
+    assert (recorded.span.outcome, len(recorded.dispatches)) == ("pass", 1)
+
+
+def test_a_handler_that_makes_warnings_errors_does_not_have_ours_reach_the_program(tmp_path: Path) -> None:
+    run = record(
+        """
+        import logging
+        class Strict(logging.Handler):
+            def emit(self, record): raise AssertionError(record.getMessage())
+        logging.getLogger().addHandler(Strict())
+        instrument()
+        with case("S", "c"), dispatch(round="one"):
+            pass
+        """,
+        tmp_path,
+    )
+    assert len(only_process(run).cases[0].dispatches) == 1

@@ -247,6 +247,109 @@ def test_the_context_managers_are_decorators_for_every_kind_of_function(tmp_path
     assert [[one.round for one in recorded.dispatches] for recorded in cases] == [[0, 1, 2, 3]] * 2
 
 
+def test_what_is_sent_and_thrown_into_an_asynchronous_generator_reaches_the_decorated_function(tmp_path: Path) -> None:
+    run = record(
+        """
+        import asyncio
+        from contextlib import asynccontextmanager
+        instrument()
+        seen = []
+
+        @dispatch()
+        async def generator():
+            try:
+                seen.append((yield 1))
+                yield 2
+            except ValueError as error:
+                seen.append(str(error))
+            finally:
+                seen.append("finally")
+
+        async def main():
+            items = generator()
+            assert [await items.asend(None), await items.asend("sent")] == [1, 2]
+            await items.aclose()
+            seen.append("closed")
+            async with asynccontextmanager(generator)():
+                raise ValueError("thrown")
+
+        asyncio.run(main())
+        assert seen == ["sent", "finally", "closed", "thrown", "finally"], seen
+        """,
+        tmp_path,
+    )
+    assert [one.outcome for one in only_process(run).dispatches] == ["error", "pass"]
+
+
+def test_one_object_entered_again_is_a_span_of_its_own_each_time(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        again, once = case("S", "again"), dispatch()
+        for _ in range(2):
+            with again, once, once:
+                pass
+        with again, once:
+            with again, once:
+                pass
+            with phase("after"):
+                pass
+        with dispatch():
+            pass
+        """,
+        tmp_path,
+    )
+    process = only_process(run)
+    assert [(one.span.outcome, len(one.dispatches)) for one in process.cases] == [("pass", 2)] * 2 + [("pass", 1)] * 2
+    assert [one.name for one in process.cases[2].phases] == ["after"]
+    assert len(process.dispatches) == 1
+
+
+def test_one_object_entered_in_two_threads_measures_each_by_itself(tmp_path: Path) -> None:
+    run = record(
+        """
+        import threading
+        instrument()
+        shared, entered, left = dispatch(), threading.Event(), threading.Event()
+
+        def within():
+            with shared:
+                entered.set()
+                left.wait()
+
+        thread = threading.Thread(target=within)
+        with shared:
+            thread.start()
+            entered.wait()
+        left.set()
+        thread.join()
+        """,
+        tmp_path,
+    )
+    first, second = only_process(run).dispatches
+    assert first.end_ns is not None
+    assert second.end_ns is not None
+    assert first.start_ns < second.start_ns < first.end_ns < second.end_ns
+
+
+def test_what_cannot_be_written_as_text_is_unknown_and_costs_no_span(tmp_path: Path) -> None:
+    run = record(
+        """
+        instrument()
+        class Odd:
+            def __str__(self): raise RuntimeError("no text")
+        with case("S", Odd(), odd=Odd(), huge=10 ** 5000, wide=2 ** 63):
+            with dispatch(round=Odd()): pass
+        """,
+        tmp_path,
+    )
+    (recorded,) = only_process(run).cases
+    attributes = recorded.span.attributes
+    assert recorded.span.name == "unknown"
+    assert [attributes[f"scenetest.{name}"] for name in ("odd", "huge", "wide")] == ["unknown", "unknown", 2**63]
+    assert [one.round for one in recorded.dispatches] == [0]
+
+
 def test_attributes_are_scalars_and_what_json_has_no_word_for_is_text(tmp_path: Path) -> None:
     run = record(
         r"""

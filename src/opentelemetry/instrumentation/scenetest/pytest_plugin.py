@@ -23,10 +23,12 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
     from opentelemetry.instrumentation.scenetest.record.simpler import workers
 
     simpler.hook_loaded()
-    workers.item = workers.Item(item.nodeid)
+    # An item may run others in this process, as those that use pytester do.
+    outer, running = workers.item, workers.Item(item.nodeid)
+    workers.item = running
     yield
-    workers.item.end()
-    workers.item = None
+    running.end()
+    workers.item = outer
 
 
 def pytest_runtest_logreport(report: Any) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 GROUP = "torch.backends"
 SWITCH = "_is_device_backend_autoload_enabled"
+_RULER = ("torch.backend_autoload.effective", "torch.backend_autoload.outcome", "torch.imported", "torch_npu.loaded")
 
 _finder = Finder()
 _launch: str | NotSeen | None = NOT_SEEN
@@ -96,14 +97,14 @@ def fingerprint() -> tuple[object, ...]:
 def observe() -> dict[str, str | bool | int | float]:
     """Return the conditions `torch.*` and `torch_npu.*` as they are now, those that apply.
 
-    It imports neither module, asks nothing of them, and does not raise.
+    It imports neither module, asks nothing of them, and does not raise: what it fails at is unknown.
     """
     try:
         _unfinished[:] = [name for name in ("torch", "torch_npu") if is_initializing(sys.modules.get(name))]
         return {**_autoload_conditions(), **_npu_conditions()}
     except Exception as error:
         faults.swallow(WATCHING, error)
-        return {}
+        return dict.fromkeys(_RULER, UNKNOWN)
 
 
 def _autoload_conditions() -> dict[str, str | bool | int | float]:

@@ -27,7 +27,7 @@ class Parent:
 
 def in_use() -> bool:
     """Tell whether anything in the process could use a current span: whether somebody imported the API."""
-    return _API in sys.modules
+    return sys.modules.get(_API) is not None
 
 
 def parent() -> Parent | None:

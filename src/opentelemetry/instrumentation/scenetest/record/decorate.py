@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,10 +29,27 @@ def with_span(begin: Callable[[], AbstractContextManager[object]], function: Cal
     if inspect.isasyncgenfunction(function):
 
         @wraps(function)
-        async def iterated(*args: Any, **keywords: Any) -> AsyncIterator[Any]:
+        async def iterated(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
+            # As `yield from` does, which there is not for these: what is sent, thrown and closed reaches the function.
             with begin():
-                async for item in function(*args, **keywords):
-                    yield item
+                items: AsyncGenerator[Any, Any] = function(*args, **keywords)
+                step = items.asend(None)
+                try:
+                    while True:
+                        try:
+                            item = await step
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            sent = yield item
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:
+                            step = items.athrow(error)
+                        else:
+                            step = items.asend(sent)
+                finally:
+                    await items.aclose()
 
         return iterated
     if inspect.isgeneratorfunction(function):

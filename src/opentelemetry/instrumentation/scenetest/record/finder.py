@@ -196,8 +196,14 @@ def root_of(fullname: str) -> str:
 
 
 def names_of(module: object) -> dict[str, object]:
-    """Return the namespace of a module; a lazy one would load itself if asked for an attribute."""
-    return object.__getattribute__(module, "__dict__")
+    """Return the namespace of a module; a lazy one would load itself if asked for an attribute.
+
+    It is empty for what somebody put in the place of a module and has none.
+    """
+    try:
+        return object.__getattribute__(module, "__dict__")
+    except AttributeError:
+        return {}
 
 
 def is_initializing(module: ModuleType | None) -> bool:

@@ -6,6 +6,11 @@ import json
 import math
 from collections.abc import Mapping
 
+from opentelemetry.instrumentation.scenetest.conditions import UNKNOWN
+from opentelemetry.instrumentation.scenetest.record import faults
+
+_INTEGER_BITS = 64
+
 
 def line(kind: str, **fields: object) -> bytes:
     """Return one line of the journal; fields that are None or empty are left out."""
@@ -17,8 +22,9 @@ def line(kind: str, **fields: object) -> bytes:
 def attributes(given: Mapping[str, object]) -> dict[str, str | bool | int | float]:
     """Turn keyword arguments into `scenetest.*` attributes: None left out, scalars as they are, all else as text.
 
-    A number that JSON has no word for becomes text: one NaN makes Jaeger fail every search that hits it. `code.*` of
-    the semantic conventions, which no keyword argument of a user can be, stays as it is.
+    What can't be written as text is unknown. A number that JSON has no word for becomes text: one NaN makes Jaeger fail
+    every search that hits it. `code.*` of the semantic conventions, which no keyword argument of a user can be, stays
+    as it is.
     """
     return {
         key if key.startswith("code.") else f"scenetest.{key}": _scalar(value)
@@ -27,9 +33,19 @@ def attributes(given: Mapping[str, object]) -> dict[str, str | bool | int | floa
     }
 
 
+def text(value: object) -> str:
+    """Return a value as text; unknown where its own code fails at that, which must not cost the span."""
+    try:
+        return str(value)
+    except Exception as error:
+        faults.swallow("write a value as text", error)
+        return UNKNOWN
+
+
 def _scalar(value: object) -> str | bool | int | float:
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, (str, bool, int)):
+        return value if math.isfinite(value) else text(value)
+    # Python refuses to write out an integer of thousands of digits.
+    if isinstance(value, (str, bool)) or (isinstance(value, int) and value.bit_length() <= _INTEGER_BITS):
         return value
-    return str(value)
+    return text(value)

@@ -13,7 +13,7 @@ from time import monotonic_ns, time_ns
 
 from opentelemetry.instrumentation.scenetest import journal, logline
 from opentelemetry.instrumentation.scenetest.conditions import READ_BY_NOTHING, UNKNOWN, VARIABLES, raw_attribute
-from opentelemetry.instrumentation.scenetest.record import autoload, harness
+from opentelemetry.instrumentation.scenetest.record import autoload, faults, harness
 from opentelemetry.instrumentation.scenetest.record.files import read
 
 TYPE_CHECKING = False
@@ -35,8 +35,8 @@ def conditions() -> dict[str, Value]:
         note_worker_init()
     torch = autoload.observe()
     if torch.get("torch.imported") is True:
-        torch["torch.num_threads"] = sys.modules["torch"].get_num_threads()
-    return {**torch, **_noted, **harness.facts(), "scenetest.stderr": _stderr(), **_host()}
+        torch["torch.num_threads"] = _torch_threads()
+    return {**torch, **_noted, **_harness(), "scenetest.stderr": _stderr(), **_host()}
 
 
 def note_worker_init() -> None:
@@ -103,6 +103,22 @@ def cpu_pressure_since(before: int | None, duration_ns: int) -> dict[str, Value]
     if before is None or now is None or duration_ns <= 0:
         return {"scenetest.cpu.pressure": UNKNOWN}
     return {"scenetest.cpu.pressure": round(min(1.0, (now - before) * 1000 / duration_ns), 4)}
+
+
+def _torch_threads() -> Value:
+    try:
+        return int(sys.modules["torch"].get_num_threads())
+    except Exception as error:  # a stand-in, for example, that has a version and little else
+        faults.swallow("ask torch for its threads", error)
+        return UNKNOWN
+
+
+def _harness() -> dict[str, Value]:
+    try:
+        return harness.facts()
+    except Exception as error:
+        faults.swallow("tell which harness this is", error)
+        return {}
 
 
 def _variables() -> dict[str, Value]:

@@ -42,7 +42,20 @@ class Span:
     It does nothing in a process that is not instrumented. An exception passes through it as it is.
     """
 
-    __slots__ = ("_attached", "_head", "holder", "live", "number", "outer", "rounds", "session", "start", "trace")
+    __slots__ = (
+        "_attached",
+        "_entered",
+        "_head",
+        "_repeats",
+        "holder",
+        "live",
+        "number",
+        "outer",
+        "rounds",
+        "session",
+        "start",
+        "trace",
+    )
 
     number: int
     """The span id as a number."""
@@ -58,6 +71,9 @@ class Span:
         self.outer: Span | None = None
         self._attached: context.Attached | None = None
         self._head: bytes | None = None
+        self._entered = False
+        self._repeats: list[Span] | None = None
+        """What is open by a second entry, which is a span of its own: it may come before the first has ended."""
         self.live: Live | None = None
         """The same span on a provider that is not ours."""
 
@@ -67,13 +83,17 @@ class Span:
         return f"{self.number:016x}"
 
     def __enter__(self: Self) -> Self:
+        span = self
         try:
             recording = session.current or session.begin()
             if recording is not None:
-                self._open(recording)
+                if self._entered:
+                    span = self._repeat()
+                self._entered = True
+                span._open(recording)
         except Exception as error:
             faults.swallow("record everything", error)
-        self.start = monotonic_ns()
+        span.start = monotonic_ns()
         return self
 
     def __exit__(
@@ -81,10 +101,11 @@ class Span:
     ) -> None:
         end = monotonic_ns()
         try:
-            self.leave()
-            recording, self.session = self.session, None
+            span = self._entry() if self._repeats else self
+            span.leave()
+            recording, span.session = span.session, None
             if recording is not None and recording is session.current:
-                self._close(recording, end, kind)
+                span._close(recording, end, kind)
         except Exception as fault:
             faults.swallow("record everything", fault)
 
@@ -108,9 +129,29 @@ class Span:
             self._head = (_OPEN_HEAD % (self.trace, self.id)).encode("ascii")
         return self._head
 
-    def _again(self) -> Span:
+    def _again(self: Self) -> Self:
         """Return a new span of the same arguments: a decorated function may be called many times, and at once."""
         raise NotImplementedError
+
+    def _repeat(self: Self) -> Self:
+        """Return the span of another entry."""
+        span = self._again()
+        if self._repeats is None:
+            self._repeats = []
+        self._repeats.append(span)
+        return span
+
+    def _entry(self) -> Span:
+        """Return the span that an exit ends: of the entries, the innermost one in this context."""
+        repeats = self._repeats or []
+        entry = _current.get()
+        while entry is not None and (entry.session is None or not (entry is self or entry in repeats)):
+            entry = entry.outer
+        if entry is None:
+            entry = repeats[-1]
+        if entry is not self:
+            repeats.remove(entry)
+        return entry
 
     def _open(self, recording: session.Session) -> None:
         raise NotImplementedError
@@ -198,7 +239,7 @@ class case(Span):  # noqa: N801
         self.number = next(recording.ids)
         parent = context.parent() if context.in_use() or outer is None else outer
         self.trace = parent.trace if parent else os.urandom(16).hex()
-        suite, name, attributes = str(self.suite), str(self.name), lines.attributes(self._given)
+        suite, name, attributes = lines.text(self.suite), lines.text(self.name), lines.attributes(self._given)
         mark = self._follow(recording.begin_live("case", attributes, suite=suite, name=name))
         above = parent.id if parent else None
         recording.write_open("case", self.id, self.trace, above, suite=suite, name=name, attributes=attributes, **mark)
@@ -243,7 +284,7 @@ class phase(Span):  # noqa: N801
         self.holder = outer.holder if outer else None
         self.trace, parent = (self.holder.trace, self.holder.id) if self.holder else recording.process_span()
         self.number = next(recording.ids)
-        name, attributes = str(self.name), lines.attributes(self._given)
+        name, attributes = lines.text(self.name), lines.attributes(self._given)
         above = self.holder.live if self.holder else recording.live_process
         mark = self._follow(above and above.begin_below("phase", attributes, recording.conditions, name=name))
         recording.write_open("phase", self.id, self.trace, parent, name=name, attributes=attributes, **mark)
@@ -262,7 +303,8 @@ class dispatch(Span):  # noqa: N801
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
         # Not by super().__init__(): a tenth of the cost of a dispatch is calls like that.
-        self.session = self._attached = self._head = self.live = None
+        self.session = self._attached = self._head = self._repeats = self.live = None
+        self._entered = False
         self._round = round
         self._given = attributes
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _operator import index
 from _thread import RLock
 from itertools import count
 from time import monotonic_ns
@@ -51,9 +52,14 @@ class Rounds:
         self.numbers = count()
 
     def go_on_from(self, given: int) -> int:
-        """Return a number that the caller set, and count on from it."""
-        self.numbers = count(given + 1)
-        return given
+        """Return a number that the caller set, and count on from it; what is no whole number is not taken."""
+        try:
+            number = index(given)
+        except TypeError as error:
+            faults.swallow("take a round that is no whole number", error)
+            return next(self.numbers)
+        self.numbers = count(number + 1)
+        return number
 
 
 class Session:

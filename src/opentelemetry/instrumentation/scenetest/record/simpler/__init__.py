@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 
 from opentelemetry.instrumentation.scenetest.record import faults
+from opentelemetry.instrumentation.scenetest.record.finder import is_initializing
 from opentelemetry.instrumentation.scenetest.record.simpler import imports, patches
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ def hook_loaded() -> None:
     for name in (WORKER, SCENE_TEST, SCHEDULER):
         module = sys.modules.get(name)
         # A module that is still being imported has not defined what is to be hooked.
-        if module is not None and not getattr(module.__spec__, "_initializing", False):
+        if module is not None and not is_initializing(module):
             hook(module)
 
 
@@ -51,7 +52,7 @@ def hook(module: ModuleType) -> None:
     try:
         patches.apply(module, _hooks_of(module.__name__))
     except Exception as error:
-        faults.swallow(f"hook {module.__name__}", error)
+        faults.swallow("hook a module of the harness", error)
 
 
 def _hooks_of(name: str) -> Sequence[patches.Hook]:
