@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.scripts import only_process, only_run, run_script
+import pytest
+from support import runner
+from support.scripts import clean_environment, only_process, only_run, run_script
+from support.watched import end_workers
 
 TWO_DISPATCHES = """
 import logging
@@ -93,3 +96,37 @@ def test_conditions_that_could_not_be_written_are_written_before_the_next_dispat
     assert done.returncode == 0, done.stderr
     (recorded,) = only_process(only_run(tmp_path)).cases
     assert [one.conditions["torch_npu.loaded"] for one in recorded.dispatches] == [False, True]
+
+
+@pytest.mark.parametrize("remove", ["shutil.rmtree(directory)", "os.rename(directory, directory + '-moved')"])
+def test_a_command_that_removes_its_run_goes_on_to_its_own_end(remove: str, tmp_path: Path) -> None:
+    command = runner.recording(
+        f"""
+        import os, shutil, time
+        with case("S", "c"): pass
+        directory = os.environ["SCENETEST_OTEL_RUN"]
+        {remove}
+        time.sleep(0.5)
+        print("done")
+        exit(4)
+        """
+    )
+    done = runner.run(tmp_path, command, expect=4)
+    assert done.stdout == b"done\n"
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("scenetest-otel: the exit code 4 is not in ")
+
+
+def test_a_delivery_of_which_nothing_can_be_read_leaves_the_exit_code_of_the_command(tmp_path: Path) -> None:
+    command = runner.recording(
+        """
+        import os
+        with case("S", "c"): pass
+        open(os.path.join(os.environ["SCENETEST_OTEL_RUN"], "delivery.json"), "w").close()
+        exit(4)
+        """
+    )
+    env = clean_environment(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
+    done = runner.run(tmp_path, command, expect=4, env=env)
+    assert done.stderr.splitlines()[-1].startswith(b"scenetest-otel: not delivered yet; to send what is left: ")
+    end_workers(tmp_path)

@@ -42,10 +42,12 @@ class Harvest:
 
         A file that is held open can still be read when its name is gone.
         """
-        for name in os.listdir(self._directory):
-            if name.endswith(journal.SUFFIX) and name not in self._journals:
-                self._journals.add(name)
-                self._hold(name.partition("-")[0])
+        # The command may remove its run, by `git clean` for one, and goes on.
+        with suppress(OSError):
+            for name in os.listdir(self._directory):
+                if name.endswith(journal.SUFFIX) and name not in self._journals:
+                    self._journals.add(name)
+                    self._hold(name.partition("-")[0])
 
     def gather(self) -> list[str]:
         """Copy what was written during the run into it.

@@ -55,8 +55,9 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
         raise
     except Exception as error:
         raise Failure(f"a fault of its own: {type(error).__name__}: {error}", Exit.RUN_FAULT) from error
-    _summarise(directory)
-    _tell_delivery(directory)
+    if os.path.isdir(directory):
+        _summarise(directory)
+        _tell_delivery(directory)
     if ended < 0:
         die_by(-ended)
     return ended

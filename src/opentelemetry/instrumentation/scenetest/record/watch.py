@@ -111,15 +111,15 @@ def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, A
     from time import monotonic, sleep
 
     path, patience = os.path.join(directory, journal.DELIVERY_STATE), _patience()
-    reached, deadline = progress(), monotonic() + patience
-    while not os.path.exists(path) and monotonic() < deadline:
-        sleep(_POLL)
-        if (now := progress()) != reached:
-            reached, deadline = now, monotonic() + patience
     try:
+        reached, deadline = progress(), monotonic() + patience
+        while not os.path.exists(path) and monotonic() < deadline:
+            sleep(_POLL)
+            if (now := progress()) != reached:
+                reached, deadline = now, monotonic() + patience
         with open(path, encoding="ascii") as file:
             return json.load(file)
-    except FileNotFoundError:
+    except (OSError, ValueError):
         return {"problem": "not delivered yet"}
 
 
