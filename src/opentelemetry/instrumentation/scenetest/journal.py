@@ -74,7 +74,7 @@ class Writer:
     def __init__(self, directory: str) -> None:
         os.makedirs(directory, DIRECTORY_MODE, exist_ok=True)
         self.path = os.path.join(directory, f"{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
-        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        self._descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         self._torn = False
         self.locked = try_lock(self._descriptor)
 
@@ -111,6 +111,23 @@ class Writer:
         renamed = self.path.removesuffix(SUFFIX) + INCOMPLETE_SUFFIX
         os.rename(self.path, renamed)
         self.path = renamed
+
+
+def open_apart(path: str, flags: int) -> int:
+    """Open a file that nobody else may read, apart from the standard streams.
+
+    Where a process has closed one of these, a file gets its number, and what a native library prints lands in the file.
+
+    Raises:
+        OSError: it can't be opened.
+    """
+    descriptor = os.open(path, flags, FILE_MODE)
+    if descriptor > 2:
+        return descriptor
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(descriptor)
 
 
 def try_lock(descriptor: int) -> bool:

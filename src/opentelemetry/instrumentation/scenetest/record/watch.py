@@ -41,7 +41,7 @@ def hold(directory: str) -> None:
     """Hold a run open, unless another process does: the one that made it, which exec may have turned into this."""
     global _run_file
     try:
-        descriptor = os.open(os.path.join(directory, journal.RUN_FILE), os.O_RDWR)
+        descriptor = journal.open_apart(os.path.join(directory, journal.RUN_FILE), os.O_RDWR)
     except OSError:
         return
     if journal.try_lock(descriptor):
@@ -129,13 +129,16 @@ def left(directory: str, problem: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment in which no Python instruments itself: the watcher's and the deliverer's."""
+    """Return an environment in which no Python instruments itself, and the working directory says nothing."""
     environment = {key: value for key, value in os.environ.items() if key != journal.RUN_VARIABLE}
     for name in environment:
         if environment[name] and "_OTLP_" in name and name.endswith(_FILES):
             environment[name] = os.path.abspath(environment[name])
+    if sys.flags.ignore_environment:
+        # What this Python was told not to read (-E, -I) is nothing for theirs.
+        environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
-    kept = [entry for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
+    kept = [os.path.abspath(entry) for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
     return {**environment, "PYTHONPATH": os.pathsep.join(kept)}
 
 

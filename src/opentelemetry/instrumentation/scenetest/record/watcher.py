@@ -32,6 +32,8 @@ class _Late(Exception):  # noqa: N818
 def main() -> None:
     """Wait in a process of its own, and deliver; leave at once where somebody else already does that."""
     directory, seconds, *again = sys.argv[1:]
+    # A starter that blocks all signals would take away the alarm, and the way to end this.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if not _hold_delivery(directory) if again else not _fork_and_hold_delivery(directory):
         return
     _wait_for(os.path.join(directory, RUN_FILE))
