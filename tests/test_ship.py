@@ -186,6 +186,16 @@ def test_what_another_host_wrote_is_not_declared_dead(run_directory: Path, backe
     assert acknowledged.read(acknowledged.stem(path)).spans == DISPATCHES
 
 
+def test_what_another_host_wrote_is_delivered_whole_if_its_process_says_that_it_ended(
+    run_directory: Path, backend: Backend
+) -> None:
+    (path,) = run_directory.glob(f"*{journal.SUFFIX}")
+    here, elsewhere = f'"host":"{Path("/proc/sys/kernel/hostname").read_text().strip()}"', '"host":"elsewhere"'
+    path.write_text(path.read_text().replace(here, elsewhere))
+    assert deliver(run_directory, backend.url).accepted == SPANS
+    assert not undelivered(run_directory)
+
+
 @pytest.mark.parametrize(
     ("environment", "url", "protocol"),
     [

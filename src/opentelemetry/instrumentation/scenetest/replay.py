@@ -8,7 +8,8 @@ the file only.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -135,9 +136,9 @@ def read_facts(directory: Path) -> dict[str, Any]:
     """Return what `run.json` says; empty where it is missing or damaged."""
     try:
         facts: object = json.loads((directory / journal.RUN_FILE).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
+    return _well_formed(cast("dict[str, Any]", facts)) if isinstance(facts, dict) else {}
 
 
 class NotAJournalError(ValueError):
@@ -168,7 +169,7 @@ class Journal:
         self.process.incomplete = self.path.name.endswith(journal.INCOMPLETE_SUFFIX)
         with self.path.open("rb") as file:
             first = next((line for raw in file if (line := _parse(raw)) and line["kind"] == "process"), None)
-        if first is None or not isinstance(first.get("anchor"), dict):
+        if first is None:
             raise NotAJournalError(f"{self.path} is not a journal: it has no process line")
         self.process.facts = first
         self.process.conditions = first.get("conditions", {})
@@ -262,13 +263,54 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
         return None
     try:
         line: object = _decode(raw.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(line, dict):
         return None
-    fields = cast("dict[str, Any]", line)
+    fields = _well_formed(cast("dict[str, Any]", line))
     needed = _NEEDED.get(fields.get("kind", ""))
     return fields if needed is not None and needed <= fields.keys() else None
+
+
+def _well_formed(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields without those in which something else stands than was ever written there."""
+    damaged = [name for name, value in fields.items() if (check := _CHECKS.get(name)) and not check(value)]
+    return {name: value for name, value in fields.items() if name not in damaged} if damaged else fields
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and _ID(value) is not None
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < 1 << 63
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_attributes(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(each, _SCALAR) for each in cast("dict[str, object]", value).values()
+    )
+
+
+def _is_anchor(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_time, map(cast("dict[str, Any]", value).get, _CLOCKS)))
+
+
+_ID = re.compile("[0-9a-f]{16}(?:[0-9a-f]{16})?").fullmatch
+_SCALAR = (str, int, float)
+_CLOCKS = ("monotonic_ns", "unix_ns")
+_CHECKS: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("id", "trace", "parent"), _is_id),
+    **dict.fromkeys(("at", "start", "end", "pid", "started_unix_ns", "ended_unix_ns"), _is_time),
+    **dict.fromkeys(("kind", "span", "outcome", "error", "by"), _is_text),
+    **dict.fromkeys(("attributes", "conditions", "dirty"), _is_attributes),
+    "anchor": _is_anchor,
+}
+"""What a reader relies on, by the name of the field."""
 
 
 _NEEDED = {

@@ -30,14 +30,15 @@ def stores(given: str | None = None) -> list[Path]:
 
 def is_run(directory: Path) -> bool:
     """Tell whether a directory holds a run: its `run.json` or a journal."""
-    return (directory / journal.RUN_FILE).is_file() or any(directory.glob(f"*{journal.SUFFIX}"))
+    # What somebody else recorded in a store of many is none that can be read here, and no fault.
+    return os.path.isfile(directory / journal.RUN_FILE) or any(directory.glob(f"*{journal.SUFFIX}"))
 
 
 def all_runs(given: str | None = None) -> list[Path]:
     """Return the directories of all stored runs, the oldest first."""
     found: list[Path] = []
     for store in stores(given):
-        if store.is_dir():
+        if os.access(store, os.R_OK | os.X_OK) and store.is_dir():
             found += [directory for directory in store.iterdir() if directory.is_dir() and is_run(directory)]
     return sorted(found, key=_started)
 
@@ -66,7 +67,7 @@ def find_all(pattern: str, given: str | None = None) -> list[Path]:
         BadInputError: there is none.
     """
     path = Path(pattern)
-    if path.is_dir() and is_run(path):
+    if os.path.isdir(path) and is_run(path):
         return [path]
     if os.sep in pattern:
         raise BadInputError(f"{pattern!r} is not a run: no such directory with a {journal.RUN_FILE} or a journal in it")

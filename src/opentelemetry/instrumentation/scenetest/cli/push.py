@@ -69,6 +69,8 @@ def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
                     left = len(directories) - done
                     problems.append(f"{refused}; {left} run{'' if left == 1 else 's'} not delivered")
                     break
+                except OSError as error:
+                    problem = state.unusable(error)
                 problems += [f"{directory.name}: {problem}"] if problem else []
     finally:
         sender.close()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from opentelemetry.instrumentation.scenetest import journal, replay
@@ -44,11 +45,13 @@ def main() -> None:
                 _deliver(run, to, _journals(run) if late else set())
         except _RunGoesOn:
             _say("a process of the run has begun to measure: going on when it has ended")
-        except (Refused, BadInputError) as error:
-            _say(str(error))
-            state.write(run, problem=str(error))
+        except (Refused, BadInputError, OSError) as error:
+            problem = state.unusable(error) if isinstance(error, OSError) else str(error)
+            _say(problem)
+            with suppress(OSError):
+                state.write(run, problem=problem)
             return
-        if any(map(journal.is_held, [run / journal.RUN_FILE, *_journals(run)])):
+        if any(map(_is_held, [run / journal.RUN_FILE, *_journals(run)])):
             os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), directory, "0", "again"])
 
 
@@ -67,7 +70,7 @@ def _deliver(run: Path, to: Endpoint, known: set[Path]) -> None:
     def look() -> None:
         new = _journals(run) - known
         known.update(new)
-        if any(map(journal.is_held, new)):
+        if any(map(_is_held, new)):
             raise _RunGoesOn
 
     look()
@@ -82,8 +85,17 @@ def _journals(run: Path) -> set[Path]:
     return set(run.glob(f"*{journal.SUFFIX}"))
 
 
+def _is_held(path: Path) -> bool | None:
+    """Tell whether the writer of a file lives; of one that is gone by now, no."""
+    with suppress(FileNotFoundError):
+        return journal.is_held(path)
+    return False
+
+
 def _say(line: str) -> None:
-    print(time.strftime("%Y-%m-%d %H:%M:%S"), line, file=sys.stderr, flush=True)
+    # A disk that is full keeps nothing from being delivered.
+    with suppress(OSError):
+        print(time.strftime("%Y-%m-%d %H:%M:%S"), line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

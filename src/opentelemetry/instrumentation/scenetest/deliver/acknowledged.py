@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+import sys
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from opentelemetry.instrumentation.scenetest import journal
@@ -39,9 +40,12 @@ class Acknowledgement:
 def read(stem: Path) -> Acknowledgement:
     """Read what is known; all zero for a journal of which nothing was sent, or where it cannot be read."""
     try:
-        return Acknowledgement(**json.loads(stem.with_name(stem.name + SUFFIX).read_bytes()))
-    except (OSError, ValueError, TypeError):
+        known = Acknowledgement(**json.loads(stem.with_name(stem.name + SUFFIX).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
         return Acknowledgement()
+    *counts, complete = astuple(known)
+    sound = isinstance(complete, bool) and all(isinstance(count, int) and 0 <= count <= sys.maxsize for count in counts)
+    return known if sound else Acknowledgement()
 
 
 def write(stem: Path, known: Acknowledgement) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -101,7 +102,9 @@ class Shipment:
             Refused: the backend does not want it, or not for as long as the patience lasts.
         """
         for path in sorted(self.directory.glob(f"*{journal.SUFFIX}")):
-            self._deliver_journal(path)
+            # A writer that lives may mark it as incomplete, by another name. A later delivery finds it.
+            with suppress(FileNotFoundError):
+                self._deliver_journal(path)
         if _journals_are_delivered(self.directory):
             for name, of_run in _OF_THE_WHOLE.items():
                 self._deliver_of_whole(name, of_run)
@@ -212,14 +215,18 @@ def _journals_are_delivered(directory: Path) -> bool:
 def _may_live(path: Path) -> bool:
     """Tell whether the writer of a journal may still write, or can't be known not to."""
     try:
-        process = replay.Journal(path).process
+        record = replay.Journal(path)
     except replay.NotAJournalError:
         return journal.is_held(path) is True
-    facts = process.facts
+    process, facts = record.process, record.process.facts
     if "boot_id" not in facts:  # made of a log, by no process that lives
         return False
     here = os.uname().nodename, Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return process.ended == "running" or (facts.get("host"), facts.get("boot_id")) != here
+    if process.ended == "running" or (facts.get("host"), facts.get("boot_id")) == here:
+        return process.ended == "running"
+    # Nobody can be asked about a process elsewhere, but it may have written that it has ended.
+    deque(record.spans(), maxlen=0)
+    return process.ended != "clean"
 
 
 def _ended(fresh: Iterator[ReadableSpan]) -> Iterator[ReadableSpan]:

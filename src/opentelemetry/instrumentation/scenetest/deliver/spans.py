@@ -67,7 +67,7 @@ def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableS
     found under the conditions of each.
     """
     context = run_context(run)
-    if context is None or run.get("ended_unix_ns") is None:
+    if context is None or None in (run.get("started_unix_ns"), run.get("ended_unix_ns")):
         return
     code = run.get("exit_code")
     attributes = {"scenetest.run.id": run["id"], "scenetest.run.name": run.get("name"), "process.exit.code": code}

@@ -39,6 +39,12 @@ def is_measured(directory: Path) -> bool:
     return maker.get("host") == os.uname().nodename and journal.start_ticks(maker["pid"]) == maker["start_ticks"]
 
 
+def unusable(error: OSError) -> str:
+    """Return one sentence on a file of a run that can't be read or written."""
+    name = f"{Path(os.fsdecode(error.filename)).name} " if error.filename else "a file of it "
+    return f"{name}can't be used: {error.strerror}"
+
+
 def write(directory: Path, *, problem: str, accepted: int = 0, to: str = "") -> None:
     """Tell the process that made the run how its delivery goes.
 
