@@ -151,5 +151,11 @@ def test_an_arm_that_can_not_be_understood_is_bad_input(given: str, sentence: st
     assert str(raised.value).startswith(sentence)
 
 
+@pytest.mark.parametrize("given", [("base=.", "base=/"), ("base:A=1", "base:A=2")])
+def test_an_arm_that_is_given_twice_is_bad_input(given: tuple[str, str]) -> None:
+    with pytest.raises(BadInputError, match="is given twice"):
+        parse(given)
+
+
 def test_a_value_may_contain_equals_signs_and_colons() -> None:
     assert parse(["base:PATHS=a=b:c"])["base"].variables == {"PATHS": "a=b:c"}

@@ -85,3 +85,16 @@ def test_a_missing_option_with_choices_is_one_line_too() -> None:
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.endswith("Choose from: otlp-json, perfetto")
+
+
+def test_a_store_that_the_system_refuses_is_one_sentence() -> None:
+    done = call("show", "--dir", 300 * "a")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"scenetest-otel: '{300 * 'a'}' can't be used: File name too long\n"
+
+
+def test_output_that_does_not_fit_on_the_disk_is_one_sentence() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([CLI, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "scenetest-otel: standard output can't be used: No space left on device\n"

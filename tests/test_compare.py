@@ -186,6 +186,14 @@ def test_a_control_says_how_far_it_moved_and_whether_it_sees_the_same_load() -> 
     assert "correlation" in said
 
 
+def test_a_name_given_twice_is_summed_once_and_said_so() -> None:
+    assert only_row(compare(*arms(BASE, SLOWER), Options(sum=("dispatch", "dispatch")))).name == "dispatch"
+
+
+def test_any_number_of_cold_rounds_can_be_asked_for() -> None:
+    assert only_row(compare(*arms(BASE, SLOWER), Options(cold=10**15))).warm.rounds.size == 0
+
+
 def test_a_name_that_no_arm_measured_is_bad_input_with_those_that_it_did() -> None:
     with pytest.raises(BadInputError, match=r"--sum nothing: not measured in both arms; these are: dispatch"):
         compare(*arms(BASE, SLOWER), Options(sum=("nothing",)))

@@ -114,6 +114,10 @@ def test_exit_codes(store: Path, arms: tuple[str, ...], code: int) -> None:
         (("base-*", "--"), "an arm is empty; name its runs, as in: compare 'base-*' -- 'measure-*'"),
         (("base-0", "--", "base-*"), "base-0 is in both arms; a run can be compared with others only"),
         (("base-0", "--", "meas-1", "--sum", "x"), "--sum x: not measured in both arms; these are: dispatch"),
+        (
+            ("base-0", "--", "meas-1", "--control", "dispatch"),
+            "--control dispatch: this is what is tested; name another",
+        ),
         (("base-0", "--", "meas-1", "--allow", "stderr"), "--allow stderr: this is no condition of the ruler"),
     ],
 )
@@ -122,6 +126,16 @@ def test_bad_input_is_one_sentence(store: Path, arguments: tuple[str, ...], sent
     assert done.returncode == 2
     assert done.stderr.startswith(f"scenetest-otel: {sentence}")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--margin", "--resolution", "--fail-slower"])
+@pytest.mark.parametrize("number", ["nan", "inf", "-1"])
+def test_a_limit_that_nothing_reaches_or_that_makes_no_sense_is_bad_input(
+    store: Path, option: str, number: str
+) -> None:
+    done = compare(store, "base-0", "--", "meas-1", option, number)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"scenetest-otel compare: Invalid value for '{option}': {number}")
 
 
 def test_defaults_come_from_the_project_and_the_command_line_wins(store: Path, tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from support.scripts import record
+from support.runner import CLI
+from support.scripts import clean_environment, record
 
 from opentelemetry.instrumentation.scenetest.cli import main
 
@@ -127,6 +129,21 @@ def test_text_that_would_drive_the_terminal_is_shown_as_what_it_is(store: Path) 
     output = show(str(run.path)).output
     assert "\x1b" not in output
     assert r"S\x1b[31m::c\x0a" in output
+
+
+def test_figures_are_whole_on_a_narrow_terminal(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = record("instrument()\nwith case('S', 'c'), dispatch(): pass", store)
+    wide = show(str(run.path)).output
+    monkeypatch.setenv("COLUMNS", "20")
+    assert show(str(run.path)).output == wide
+
+
+def test_a_name_that_the_terminal_has_no_letters_for_is_shown_by_their_numbers(store: Path) -> None:
+    run = record("instrument()\nwith case('S', 'caf\\xe9'), dispatch(): pass", store)
+    env = clean_environment(PYTHONIOENCODING="ascii")
+    done = subprocess.run([CLI, "show", run.path], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"S::caf\xe9" in done.stdout
 
 
 @pytest.mark.parametrize("damage", ["unknown", "empty", "damaged"])

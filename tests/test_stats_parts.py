@@ -93,6 +93,13 @@ def test_rounds_that_get_faster_to_the_end_are_flagged():
     assert not still_falling(falling[:1])
 
 
+def test_a_hundred_thousand_rounds_are_told_to_fall_too():
+    falling = np.repeat(np.arange(100_000.0, 0.0, -2.0), 2)
+    assert still_falling(np.array([falling, falling]))
+    assert not still_falling(np.array([falling[::-1], falling[::-1]]))
+    assert not still_falling(np.array([falling, falling[::-1]]))
+
+
 @pytest.mark.parametrize(
     ("turns", "expected"), [("BMBMBMBM", 1.05), ("ABBAABBA", 1.0), ("BBMMBBMM", 1.24), ("BBBBMMMM", 4.2)]
 )

@@ -5,18 +5,23 @@ A command raises what it can't do as `BadInputError` or `Failure`. Only here tha
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from io import TextIOWrapper
+from typing import Any, NoReturn, cast
 
 import click
 
 from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, Exit, Failure, die_by, discard_output, flush, say
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.version import __version__
+
+_REFUSED = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ENOSPC, errno.EPERM, errno.EROFS})
+"""What the system says of a place that the user named, rather than of a fault of ours."""
 
 COMMANDS = ("run", "show", "compare", "ab", "report", "ingest", "export", "push")
 """The commands, in the order in which a user meets them. Each is the function of its name in the module of its name."""
@@ -59,8 +64,12 @@ class Commands(click.Group):
         except BrokenPipeError:
             discard_output()
             sys.exit(Exit.FAULT)
+        except OSError as error:
+            ours = error.errno not in _REFUSED
+            say(_fault(error) if ours else f"{_place(error)} can't be used: {error.strerror}")
+            sys.exit(Exit.FAULT if ours else Exit.BAD_INPUT)
         except Exception as error:
-            say(f"a fault of its own: {type(error).__name__}: {error}")
+            say(_fault(error))
             sys.exit(Exit.FAULT)
         sys.exit(result if isinstance(result, int) else Exit.DONE)
 
@@ -74,8 +83,19 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+def _fault(error: Exception) -> str:
+    return f"a fault of its own: {type(error).__name__}: {error}"
+
+
+def _place(error: OSError) -> str:
+    return "standard output" if error.filename is None else repr(os.fsdecode(error.filename))
+
+
 def _open_standard_streams() -> None:
-    """Make sure that no file opened later gets the number of a standard stream that the caller has closed."""
+    """Have them take any text, and have no file opened later get the number of one that the caller has closed."""
+    stream: object = sys.stdout
+    if isinstance(stream, TextIOWrapper):
+        cast("TextIOWrapper[Any]", stream).reconfigure(errors="backslashreplace")  # as standard error is
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)

@@ -41,20 +41,24 @@ def parse(given: Iterable[str]) -> Mapping[str, Place]:
         BadInputError: one can't be understood, or neither arm is described.
     """
     places = {name: Place(Path.cwd()) for name in NAMES}
-    described = False
+    seen: set[tuple[str, str]] = set()
     for text in given:
-        described = True
         head, equals, value = text.partition("=")
         name, colon, variable = head.partition(":")
         if name not in NAMES or not equals or (colon and not variable):
             raise BadInputError(f"--arm {text}: write base=DIR, measure=DIR, base:VAR=VALUE or measure:VAR=VALUE")
+        if (name, variable) in seen:
+            raise BadInputError(
+                f"--arm {text}: {head} is given twice; an arm has one directory and one of each variable"
+            )
+        seen.add((name, variable))
         if colon:
             places[name].variables[variable] = value
         elif Path(value).is_dir():
             places[name].directory = Path(value).resolve()
         else:
             raise BadInputError(f"--arm {text}: there is no directory {value}")
-    if not described:
+    if not seen:
         raise BadInputError("ab needs its arms, as in: ab --arm base=../main --arm measure=. -- CMD")
     return places
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
@@ -33,16 +34,25 @@ class ArmsCommand(WithDefaults):
         return super().parse_args(ctx, [*args[:at], *([sources.BETWEEN] if at < len(args) else []), *args[at + 1 :]])
 
 
+class Finite(click.FloatRange):
+    """A number of a range, and neither `nan` nor `inf`: no comparison with these ever fails anything."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        return number if isfinite(number) else self.fail(f"{value} is not a finite number.", param, ctx)
+
+
 def comparison_options(function: Function) -> Function:
     """Add the options by which two arms are compared, the same for every command that ends in a comparison."""
     options = (
         click.option("--sum", "names", metavar="NAME,NAME", default="", help="Test the sum of these spans or figures."),
         click.option("--control", "controls", metavar="NAME", multiple=True, help="A time that must not move."),
         click.option("--cold", type=click.IntRange(0), default=1, show_default=True, help="Rounds to drop at least."),
-        click.option("--margin", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True, help="In %."),
-        click.option("--resolution", type=click.FloatRange(0), default=100.0, show_default=True, help="In ns."),
+        click.option("--margin", type=Finite(0, min_open=True), default=5.0, show_default=True, help="In %."),
+        click.option("--resolution", type=Finite(0), default=100.0, show_default=True, help="In ns."),
         click.option("--allow", metavar="KEY", multiple=True, help="Accept a difference of the ruler; stamped on all."),
-        click.option("--fail-slower", type=float, metavar="PCT", help="Exit 5 if slower by that; 7 without a verdict."),
+        click.option("--fail-slower", type=Finite(0), help="In %: exit 5 if slower by that, 7 without a verdict."),
     )
     return _decorated(function, options)
 

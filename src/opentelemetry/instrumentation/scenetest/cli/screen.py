@@ -29,6 +29,12 @@ _STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN"
 _SHORT_ID = 8
 _SHOWN_IDS = 3
 _WIDE = 40
+_UNLIMITED = 10_000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that cuts nothing on a narrow terminal: a number that is cut reads as another one."""
+    return Console(stderr=stderr, soft_wrap=True, highlight=False, width=_UNLIMITED)
 
 
 def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from opentelemetry.instrumentation.scenetest.analyse import document, runs, stores
 from opentelemetry.instrumentation.scenetest.cli import screen
@@ -29,7 +28,7 @@ def show(run: str | None, store: str | None, with_conditions: bool, with_native:
         native = loaded.native() if with_native else None
         click.echo(json.dumps(document.document(loaded, native), indent=2))
         return
-    console = Console(soft_wrap=True, highlight=False)
+    console = screen.console()
     screen.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
     if with_conditions:
         screen.print_conditions(console, loaded)
@@ -42,5 +41,4 @@ def print_summary(directory: Path) -> None:
         BadInputError: nothing was recorded in it.
     """
     loaded = runs.load(directory)
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    screen.print_run(console, loaded, NativeView(loaded.native()))
+    screen.print_run(screen.console(stderr=True), loaded, NativeView(loaded.native()))

@@ -148,7 +148,7 @@ def _conditions(repetitions: Iterable[Repetition], options: Options) -> list[Map
 
 
 def _not_cold(repetition: Repetition, cold: int) -> Iterable[Round]:
-    cold_ones = {begin + i for begin in repetition.begins for i in range(cold)}
+    cold_ones = {begin + i for begin in repetition.begins for i in range(min(cold, len(repetition.rounds)))}
     return (one for i, one in enumerate(repetition.rounds) if i not in cold_ones)
 
 

@@ -115,16 +115,20 @@ def judged(groups: Mapping[Key, Group], options: Options) -> tuple[CaseRows, ...
     """Return the rows of every case with their verdicts.
 
     Raises:
-        BadInputError: a name that was asked for is not measured in both arms.
+        BadInputError: a name that was asked for is not measured in both arms, or what is tested is to be a control.
     """
     names = {key: _names(group) for key, group in groups.items()}
     everywhere = list(dict.fromkeys(name for of_case in names.values() for name in of_case))
-    asked = tuple(_resolve(name, everywhere, "--sum") for name in options.sum)
+    asked = tuple(dict.fromkeys(_resolve(name, everywhere, "--sum") for name in options.sum))
     controls = [_resolve(name, everywhere, "--control") for name in options.controls]
     cases: list[CaseRows] = []
     for key, group in groups.items():
         measured = names[key]
-        rows: dict[tuple[str, ...], Role] = {asked or (DISPATCH if DISPATCH in measured else measured[0],): "named"}
+        named = asked or (DISPATCH if DISPATCH in measured else measured[0],)
+        rows: dict[tuple[str, ...], Role] = {named: "named"}
+        for name in controls:
+            if named == (name,):
+                raise BadInputError(f"--control {name}: this is what is tested; name another control, or a --sum")
         rows |= {(name,): "control" for name in controls}
         rows = {**{(name,): "other" for name in measured}, **rows}
         in_order = sorted(rows.items(), key=lambda row: ("named", "control", "other").index(row[1]))
@@ -218,7 +222,7 @@ class _Read:
 
 def _read(repetition: Repetition, parts: tuple[str, ...], cold: int) -> _Read:
     # The first cold rounds stay: how many of them are dropped is found for all repetitions together.
-    again = {begin + i for begin in repetition.begins if begin for i in range(cold)}
+    again = {begin + i for begin in repetition.begins if begin for i in range(min(cold, len(repetition.rounds)))}
     rounds = [one for i, one in enumerate(repetition.rounds) if i not in again]
     ended = [one for one in rounds if one.ended]
     timed = [(time, one) for one in ended if (time := time_of(one, parts)) is not None]
