@@ -257,3 +257,58 @@ def test_a_handler_that_makes_warnings_errors_does_not_have_ours_reach_the_progr
         tmp_path,
     )
     assert len(only_process(run).cases[0].dispatches) == 1
+
+
+def test_an_exception_of_the_programs_signal_handler_reaches_it_though_our_code_ran(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import signal
+        def give_up(*_): raise TimeoutError
+        signal.signal(signal.SIGALRM, give_up)
+        class Slow:
+            def __str__(self): signal.raise_signal(signal.SIGALRM)
+        instrument()
+        try:
+            with case("S", Slow()): pass
+        except TimeoutError:
+            print("timed out")
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path)},
+    )
+    assert (done.stdout, done.stderr) == ("timed out\n", "")
+
+
+def test_a_program_that_closes_all_files_finds_nothing_of_ours_in_those_that_it_opens(tmp_path: Path) -> None:
+    run = record(
+        f"""
+        import os
+        instrument()
+        with case("S", "c"):
+            with dispatch(): pass
+            for highest in (100, os.sysconf("SC_OPEN_MAX")):
+                os.closerange(3, highest)
+                own = [open({str(tmp_path / "own")!r}, "a") for _ in range(8)]
+                with dispatch(): pass
+        own = [open({str(tmp_path / "own")!r}, "a") for _ in range(300)]
+        with case("S", "later"): pass
+        """,
+        tmp_path / "store",
+    )
+    (recorded,) = only_process(run).cases
+    assert (tmp_path / "own").read_bytes() == b""
+    assert [one.outcome for one in recorded.dispatches] == ["pass", "pass"]
+    assert run.problems == {"incomplete_journals": 1}
+
+
+def test_a_program_without_a_descriptor_left_is_not_told_by_an_exception(tmp_path: Path) -> None:
+    done = run_script(
+        """
+        import resource
+        instrument()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+        with case("S", "c"), dispatch(): pass
+        print("done")
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n")

@@ -58,6 +58,11 @@ FILE_MODE = 0o600
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 
 
+_FIRST_DESCRIPTOR = 250
+_CLOSED = -1
+"""The journal was closed by the program: its number may be that of another file at any time."""
+
+
 class Writer:
     """Appends lines to a new journal in a run directory and holds its lock.
 
@@ -92,7 +97,9 @@ class Writer:
             line = b"\n" + line
         try:
             written = os.write(self._descriptor, line)
-        except OSError:
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                self._descriptor = _CLOSED
             self._mark_incomplete()
             raise
         if written != len(line):
@@ -103,7 +110,8 @@ class Writer:
 
     def close(self) -> None:
         """Close the file and free its lock. In a forked child this closes the inherited descriptor only."""
-        os.close(self._descriptor)
+        if self._descriptor != _CLOSED:
+            os.close(self._descriptor)
 
     def _mark_incomplete(self) -> None:
         if self.path.endswith(INCOMPLETE_SUFFIX):
@@ -114,20 +122,23 @@ class Writer:
 
 
 def open_apart(path: str, flags: int) -> int:
-    """Open a file that nobody else may read, apart from the standard streams.
+    """Open a file that nobody else may read, with a number that no file of the program's own is likely to get.
 
-    Where a process has closed one of these, a file gets its number, and what a native library prints lands in the file.
+    Where a process has closed a standard stream, a file gets its number, and what a native library prints lands in the
+    file. Where a program closes all files and opens its own, one of these gets ours, and our lines would land in it.
 
     Raises:
         OSError: it can't be opened.
     """
     descriptor = os.open(path, flags, FILE_MODE)
-    if descriptor > 2:
-        return descriptor
     try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    finally:
-        os.close(descriptor)
+        apart = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    except OSError:  # the process may not have as many
+        if descriptor > 2:
+            return descriptor
+        apart = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return apart
 
 
 def try_lock(descriptor: int) -> bool:

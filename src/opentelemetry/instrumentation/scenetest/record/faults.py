@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 _told: set[str] = set()
 
 
@@ -10,8 +12,11 @@ def swallow(doing: str, error: Exception) -> None:
 
     Args:
         doing: what could not be done, as the end of a sentence: "record a dispatch".
-        error: the fault.
+        error: the fault. It is raised again if the program's own signal handler raised it, a timeout for example, which
+            came while code of ours ran and is not meant for us.
     """
+    if _is_of_a_signal_handler(error):
+        raise error
     warn_once(f"could not {doing}, the run goes on without it", f"{type(error).__name__}: {error}")
 
 
@@ -25,10 +30,24 @@ def warn_once(message: str, detail: str = "") -> None:
     if message in _told:
         return
     _told.add(message)
-    import logging
-
-    logger = logging.getLogger("opentelemetry.instrumentation.scenetest")
     try:
+        import logging
+
+        logger = logging.getLogger("opentelemetry.instrumentation.scenetest")
         logger.warning("%s", f"{message}: {detail}" if detail else message)
-    except Exception:  # of a handler that makes warnings errors: this is the last guard
+    except Exception:  # no descriptor is left for the import, or a handler makes warnings errors: the last guard
         return
+
+
+def _is_of_a_signal_handler(error: Exception) -> bool:
+    signal = sys.modules.get("signal")
+    if signal is None:
+        return False
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
