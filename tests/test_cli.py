@@ -87,8 +87,8 @@ def test_a_missing_option_with_choices_is_one_line_too() -> None:
     assert line.endswith("Choose from: otlp-json, perfetto")
 
 
-def test_a_store_that_the_system_refuses_is_one_sentence() -> None:
-    done = call("show", "--dir", 300 * "a")
+def test_a_directory_that_the_system_refuses_is_one_sentence() -> None:
+    done = call("ab", "--arm", f"base={300 * 'a'}", "--", "true")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"scenetest-otel: '{300 * 'a'}' can't be used: File name too long\n"
 
