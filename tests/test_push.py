@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -116,6 +117,15 @@ def test_run_says_what_to_do_with_spans_that_are_left(tmp_path: Path, backend: B
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"scenetest-otel: {backend.url}/v1/traces answered 404 Not Found; ")
     assert last.endswith(f"to send what is left: scenetest-otel push {tmp_path / 'x'}")
+
+
+def test_the_command_that_sends_what_is_left_can_be_pasted_into_a_shell(tmp_path: Path, backend: Backend) -> None:
+    backend.answer = "404"
+    env = {"OTEL_EXPORTER_OTLP_ENDPOINT": backend.url, "SCENETEST_OTEL_EXIT_WAIT": "60"}
+    name = "two words, $(false) and 'quotes'"
+    done = scenetest_otel("run", "--name", name, "--dir", str(tmp_path), "--", *recording(SCENE), **env)
+    *_, command = shlex.split(done.stderr.splitlines()[-1].rpartition(": ")[2])
+    assert command == str(tmp_path / name)
 
 
 def test_run_says_at_its_start_that_its_spans_cannot_be_sent_as_things_are(tmp_path: Path) -> None:

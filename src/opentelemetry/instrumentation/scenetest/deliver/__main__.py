@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,11 +52,11 @@ def main() -> None:
             with suppress(OSError):
                 state.write(run, problem=problem)
             return
-        if any(map(_is_held, [run / journal.RUN_FILE, *_journals(run)])):
+        if _is_any_held(run, (journal.RUN_FILE, *_journals(run))):
             os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), directory, "0", "again"])
 
 
-def _deliver(run: Path, to: Endpoint, known: set[Path]) -> None:
+def _deliver(run: Path, to: Endpoint, known: set[str]) -> None:
     """Deliver a run for as long as nobody holds a journal that is not known."""
     told = False
 
@@ -70,7 +71,7 @@ def _deliver(run: Path, to: Endpoint, known: set[Path]) -> None:
     def look() -> None:
         new = _journals(run) - known
         known.update(new)
-        if any(map(_is_held, new)):
+        if _is_any_held(run, new):
             raise _RunGoesOn
 
     look()
@@ -81,14 +82,17 @@ def _deliver(run: Path, to: Endpoint, known: set[Path]) -> None:
     state.write(run, problem=tally.problem, accepted=tally.accepted, to=str(to))
 
 
-def _journals(run: Path) -> set[Path]:
-    return set(run.glob(f"*{journal.SUFFIX}"))
+def _journals(run: Path) -> set[str]:
+    """Return the names of all journals: asked for after every batch, where a glob of thousands takes 20 ms."""
+    return {name for name in os.listdir(run) if name.endswith(journal.SUFFIX)}
 
 
-def _is_held(path: Path) -> bool | None:
-    """Tell whether the writer of a file lives; of one that is gone by now, no."""
-    with suppress(FileNotFoundError):
-        return journal.is_held(path)
+def _is_any_held(run: Path, names: Iterable[str]) -> bool:
+    """Tell whether the writer of one of these files lives. One that is gone by now has none."""
+    for name in names:
+        with suppress(FileNotFoundError):
+            if journal.is_held(run / name):
+                return True
     return False
 
 

@@ -125,7 +125,9 @@ def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, A
 
 def left(directory: str, problem: str) -> str:
     """Return the one line that is said where spans may be left."""
-    return f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {directory}"
+    from shlex import quote
+
+    return f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {quote(directory)}"
 
 
 def _environment() -> dict[str, str]:
