@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -93,6 +93,18 @@ def test_rejected_spans_are_counted_in_the_backends_words_and_not_repeated(
     assert (tally.accepted, tally.rejected, tally.message) == (SPANS - 9, 9, "too old")
     assert backend.repeats == 0
     assert not undelivered(run_directory)
+
+
+def test_a_backend_rejects_no_more_than_it_was_sent_and_says_nothing_to_the_terminal(run_directory: Path) -> None:
+    class Confused:
+        def send(self, batch: Sequence[ReadableSpan], /) -> refusal.Taken:
+            return refusal.Taken(rejected=10 * len(batch), message=refusal.shortened("\x1b[31mtoo\n old"))
+
+        def close(self) -> None:
+            pass
+
+    tally = ship.Shipment(run_directory, stores.read_facts(run_directory), Confused(), 0).deliver()
+    assert (tally.accepted, tally.rejected, tally.message) == (0, SPANS, "[31mtoo old")
 
 
 def test_a_backend_that_comes_up_later_gets_everything(run_directory: Path) -> None:

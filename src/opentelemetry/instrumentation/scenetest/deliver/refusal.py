@@ -90,6 +90,6 @@ class Taken:
 
 
 def shortened(text: str, limit: int = 200) -> str:
-    """Return somebody else's words on one line, cut."""
-    line = " ".join(text.split())
+    """Return somebody else's words on one line, cut, without what drives a terminal."""
+    line = "".join(char for char in " ".join(text.split()) if char.isprintable())
     return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -146,7 +146,8 @@ class Shipment:
                 self.told(self.tally)
 
     def _count(self, part: Sequence[ReadableSpan], taken: Taken | None, known: Acknowledgement) -> None:
-        rejected, aside = (taken.rejected, 0) if taken else (0, len(part))
+        # A backend may count otherwise than we do, but it can't reject what it was not sent.
+        rejected, aside = (min(max(taken.rejected, 0), len(part)), 0) if taken else (0, len(part))
         known.spans += len(part)
         known.rejected += rejected
         known.set_aside += aside
