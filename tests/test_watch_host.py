@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from support.backends import Backend
 from support.scripts import PREAMBLE, clean_environment, run_script
+from support.stack import eventually
 from support.watched import delivered, run_of, settings, workers
+
+from opentelemetry.instrumentation.scenetest import replay
 
 SCENE = "instrument()\nwith case('S', 'c'):\n    with dispatch(): pass\n"
 
@@ -66,3 +69,19 @@ def test_variables_that_the_host_was_told_to_ignore_are_ignored_by_the_process_t
     done = run_script(SCENE, env=settings(backend, store, **env), options=(option,))
     assert done.returncode == 0
     delivered(backend, store, 2)
+
+
+def test_a_process_that_records_when_the_maker_of_its_run_has_ended_has_a_run(backend: Backend, store: Path) -> None:
+    child = PREAMBLE + "input()\nwith case('S', 'c'):\n    with dispatch(): pass"
+    source = f"import subprocess, sys\ninstrument()\nsubprocess.Popen([sys.executable, '-c', {child!r}])"
+    command, pipe = [sys.executable, "-c", PREAMBLE + source], subprocess.PIPE
+    with subprocess.Popen(command, env=clean_environment(**settings(backend, store)), stdin=pipe) as maker:
+        assert maker.wait() == 0
+        assert not list(store.iterdir())
+        assert maker.stdin is not None
+        maker.stdin.write(b"\n")
+        maker.stdin.close()
+        assert eventually(lambda: backend.resources)
+    directory = delivered(backend, store, 2)
+    assert backend.resources[0]["scenetest.run.id"] == replay.read_facts(directory)["id"]
+    assert backend.resources[0]["scenetest.run.name"] == directory.name

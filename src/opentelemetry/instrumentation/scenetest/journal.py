@@ -213,8 +213,6 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
     Raises:
         OSError: it can't be made.
     """
-    import json
-
     name = name or f"{strftime('%Y%m%d-%H%M%S')}-{_script(command)}"
     os.makedirs(store, DIRECTORY_MODE, exist_ok=True)
     directory = os.path.join(os.path.abspath(store), name)
@@ -226,12 +224,30 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
         except FileExistsError:
             number += 1
             directory = os.path.join(os.path.abspath(store), f"{name}-{number}")
+    write_facts(directory, by=by, command=command, name=name, **facts)
+    return directory
+
+
+def write_facts(directory: str, *, by: str, command: Sequence[str], name: str, **facts: object) -> None:
+    """Write the `run.json` of a run that has none.
+
+    Args:
+        directory: the run directory.
+        by: who makes the run: `run` or `instrument`.
+        command: what is run.
+        name: name of the run.
+        facts: what else it is to say.
+
+    Raises:
+        OSError: it can't be written, or is there.
+    """
+    import json
+
     known = {"schema": SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
     maker = {"host": os.uname().nodename, "pid": os.getpid(), "start_ticks": start_ticks(os.getpid())}
     text = json.dumps({**known, **maker, "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
     with open(os.path.join(directory, RUN_FILE), "x", opener=private, encoding="ascii") as file:
         file.write(text)
-    return directory
 
 
 def remove_if_empty(directory: str) -> bool:

@@ -201,6 +201,7 @@ class Session:
 
         try:
             self._writer = journal.Writer(run)
+            _complete(run)
             self.write = self._writer.write
             self.conditions = observe.conditions()
             if tracer_provider is None:  # a given provider exports everything itself
@@ -209,6 +210,15 @@ class Session:
         except Exception as error:
             self.close()
             faults.swallow(f"write a journal in {run}", error)
+
+
+def _complete(run: str) -> None:
+    """Describe a run anew if its maker ended, and took away what was empty then, before this process recorded."""
+    if not os.path.exists(os.path.join(run, journal.RUN_FILE)):
+        try:
+            journal.write_facts(run, by="instrument", command=sys.orig_argv, name=os.path.basename(run))
+        except OSError:  # another process was quicker, or there is no space; the journal stands on its own
+            return
 
 
 def _write_nothing(line: bytes) -> None:
