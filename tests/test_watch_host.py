@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,30 @@ def test_a_process_that_records_when_the_maker_of_its_run_has_ended_has_a_run(ba
     directory = delivered(backend, store, 2)
     assert backend.resources[0]["scenetest.run.id"] == replay.read_facts(directory)["id"]
     assert backend.resources[0]["scenetest.run.name"] == directory.name
+
+
+@pytest.mark.parametrize("what", ["never ends", "is the program itself"])
+def test_an_executable_that_is_no_python_holds_nothing_up_and_records_nothing(what: str, tmp_path: Path) -> None:
+    program, executable = tmp_path / "program.py", tmp_path / "embedded"
+    program.write_text(f"import sys\nsys.executable = {str(executable)!r}\n" + PREAMBLE + SCENE)
+    again = f"exec {sys.executable} {program}" if what == "is the program itself" else "exec sleep 60"
+    executable.write_text(f"#!/bin/sh\necho started >>{tmp_path / 'starts'}\n{again}\n")
+    executable.chmod(0o700)
+    env = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "SCENETEST_OTEL_DIR": str(tmp_path / "store")}
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, str(program)], env=clean_environment(**env), capture_output=True, text=True, check=True
+    )
+    assert time.monotonic() - began < 30
+    assert (tmp_path / "starts").read_text() == "started\n"
+    directory = run_of(tmp_path / "store")
+    assert done.stderr.endswith(f"not delivered yet; to send what is left: scenetest-otel push {directory}\n")
+
+
+def test_a_user_without_a_home_directory_is_told_where_to_name_one(tmp_path: Path) -> None:
+    env = {"HOME": "", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "XDG_STATE_HOME": ""}
+    source = "import os, pwd\ndel os.environ['HOME']\npwd.getpwuid = lambda uid: {}[uid]\n" + SCENE + "print('went on')"
+    done = run_script(f"import os\nos.chdir({str(tmp_path)!r})\n" + source, env=env)
+    assert done.stdout == "went on\n"
+    assert done.stderr == "nothing is recorded: this user has no home directory; set SCENETEST_OTEL_DIR\n"
+    assert list(tmp_path.iterdir()) == []

@@ -259,10 +259,13 @@ def remove_if_empty(directory: str) -> bool:
     return True
 
 
-def state_store() -> str:
-    """Return the store of `instrument()` on its own: `${XDG_STATE_HOME:-~/.local/state}/scenetest-otel`."""
+def state_store() -> str | None:
+    """Return the store of `instrument()` on its own: `${XDG_STATE_HOME:-~/.local/state}/scenetest-otel`.
+
+    None for a user without a home directory, as in some containers.
+    """
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(state, "scenetest-otel")
+    return None if state.startswith("~") else os.path.join(state, "scenetest-otel")
 
 
 def _script(command: Sequence[str]) -> str:

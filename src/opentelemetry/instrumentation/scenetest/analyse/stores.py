@@ -22,10 +22,8 @@ def stores(given: str | None = None) -> list[Path]:
     """
     if given:
         return [Path(given)]
-    named = os.environ.get(journal.STORE_VARIABLE)
-    candidates = [Path(named)] if named else []
-    candidates += [Path(LOCAL_STORE), Path(journal.state_store())]
-    return list(dict.fromkeys(candidates))
+    candidates = os.environ.get(journal.STORE_VARIABLE), LOCAL_STORE, journal.state_store()
+    return list(dict.fromkeys(Path(candidate) for candidate in candidates if candidate))
 
 
 def is_run(directory: Path) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean,
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 Conditions = dict[str, Value]
+
+_LINKS = 10_000
+"""Of a run to its cases at most: each is some 35 bytes, and backends take a few megabytes at once."""
 
 SCOPE = InstrumentationScope(SCOPE_NAME, __version__)
 
@@ -61,7 +65,7 @@ def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
 
 
 def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
-    """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its cases; else nothing.
+    """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its first cases; else nothing.
 
     It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
     found under the conditions of each.
@@ -76,7 +80,7 @@ def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableS
         context=context,
         resource=SharedResource(clean({"service.name": DEFAULT_SERVICE_NAME, **attributes})),
         attributes=clean(attributes),
-        links=list(_case_links(directory)),
+        links=list(islice(_case_links(directory), _LINKS)),
         kind=SpanKind.INTERNAL,
         status=Status(StatusCode.OK if code == 0 else StatusCode.ERROR),
         start_time=run["started_unix_ns"],

@@ -73,10 +73,13 @@ def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
     store = os.fspath(journal_dir) if journal_dir else os.environ.get(journal.STORE_VARIABLE)
     if not store and not watch.has_endpoint():
         return None
+    if not (store := store or journal.state_store()):
+        faults.warn_once(f"nothing is recorded: this user has no home directory; set {journal.STORE_VARIABLE}")
+        return None
     import atexit
 
     try:
-        _made_run = journal.make_run(store or journal.state_store(), by="instrument", command=sys.orig_argv)
+        _made_run = journal.make_run(store, by="instrument", command=sys.orig_argv)
     except OSError as error:
         faults.swallow("make a run directory", error)
         return None

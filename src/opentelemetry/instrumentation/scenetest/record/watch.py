@@ -25,6 +25,8 @@ _OTLP_TIMEOUT = 10.0
 _POLL = 0.005
 _STRAGGLER_SECONDS = 60
 """How long processes may outlive the one that made the run before the rest of it is delivered."""
+_START_SECONDS = 5
+"""How long to wait for the watcher: `sys.executable` of an embedded Python may be any program."""
 _OTHERS_SITE = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
 
 _run_file: int | None = None
@@ -34,7 +36,7 @@ _run_file: int | None = None
 def has_endpoint() -> bool:
     """Tell whether the environment says where spans are to go."""
     exporters = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
-    return "otlp" in exporters and any(os.environ.get(name) for name in ENDPOINTS)
+    return "otlp" in exporters.lower() and any(os.environ.get(name, "").strip() for name in ENDPOINTS)
 
 
 def hold(directory: str) -> None:
@@ -62,7 +64,7 @@ def start(directory: str) -> None:
     """Start the watcher of a run, unless it has one or there is nowhere to send spans to. Takes some 15 ms."""
     if not has_endpoint() or not sys.executable or is_watched(directory):
         return
-    from subprocess import DEVNULL, Popen
+    from subprocess import DEVNULL, Popen, TimeoutExpired
 
     script = os.path.join(os.path.dirname(__file__), "watcher.py")
     try:
@@ -76,8 +78,13 @@ def start(directory: str) -> None:
             start_new_session=True,
         )
         # It ends as soon as its child watches; reaped here, no wait() of the host ever meets it.
-        starter.wait()
-    except OSError as error:
+        try:
+            starter.wait(_START_SECONDS)
+        except TimeoutExpired:
+            starter.kill()
+            starter.wait()
+            raise
+    except (OSError, TimeoutExpired) as error:
         faults.swallow("start the process that delivers", error)
 
 
@@ -141,7 +148,8 @@ def _environment() -> dict[str, str]:
         environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
     kept = [os.path.abspath(entry) for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
-    return {**environment, "PYTHONPATH": os.pathsep.join(kept)}
+    # If `sys.executable` is a frozen program, this starts it again: then it is to record nothing.
+    return {**environment, "PYTHONPATH": os.pathsep.join(kept), "OTEL_SDK_DISABLED": "true"}
 
 
 def _patience() -> float:
