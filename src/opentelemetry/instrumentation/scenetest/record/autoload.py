@@ -38,6 +38,8 @@ _RULER = ("torch.backend_autoload.effective", "torch.backend_autoload.outcome", 
 
 _finder = Finder()
 _launch: str | NotSeen | None = NOT_SEEN
+_came_late = False
+"""Whether torch was there before the finder. Nobody knows how a torch came later that the finder did not see."""
 _unfinished: list[str] = []
 _installed: EntryPoints | None = None
 
@@ -52,8 +54,9 @@ def enabled_by(value: str | None) -> bool:
 
 def install() -> None:
     """Put the finder first on `sys.meta_path`, once, and note the variable as this process was launched with it."""
-    global _launch
+    global _launch, _came_late
     if _finder not in sys.meta_path:
+        _came_late = "torch" in sys.modules
         if isinstance(_launch, NotSeen):
             _launch = launch_value()
         sys.meta_path.insert(0, _finder)
@@ -211,9 +214,10 @@ def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
     effective = ("enabled" if enabled_by(present) else "disabled") if agreed else UNKNOWN
     if "torch" not in sys.modules:
         return "at_dispatch", setting, effective, "torch_not_imported"
-    if torch is not None and SWITCH not in torch:
+    if torch is not None and SWITCH not in torch and _came_late:
         return "at_launch", setting, "unsupported", "disabled"
-    if torch is not None and registered is not None:
+    # With no backend there is no module that could contradict.
+    if torch is not None and registered is not None and (registered or _came_late):
         loaded = [entry.module in sys.modules for entry in registered]
         if effective == "enabled" and all(loaded):
             return "at_launch", setting, effective, _outcome(registered)
