@@ -37,6 +37,20 @@ def test_a_clean_run_says_so_first_and_then_name_time_rulers_and_command(store: 
     assert re.fullmatch(r"  dispatch +us( +[0-9.]+){4}", lines[5])
 
 
+def test_of_many_rounds_that_did_not_pass_the_first_are_told_and_the_others_counted(store: Path) -> None:
+    script = """
+    from contextlib import suppress
+    instrument()
+    with case("S", "c"):
+        for _ in range(13):
+            with suppress(ValueError), dispatch(): raise ValueError
+    """
+    lines = show(str(record(script, store).path)).output.splitlines()
+    told = [line for line in lines if line.startswith("  round ")]
+    assert told == [f"  round {number} error: ValueError" for number in range(10)]
+    assert "  3 more did not pass; --json has them all" in lines
+
+
 def test_rounds_that_differ_from_what_was_asked_for_and_aborted_ones_are_told(store: Path) -> None:
     script = """
     import os

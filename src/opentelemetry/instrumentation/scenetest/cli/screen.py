@@ -28,6 +28,8 @@ from opentelemetry.instrumentation.scenetest.replay import Span
 _STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
 _SHORT_ID = 8
 _SHOWN_IDS = 3
+_OTHERS = 10
+"""Rounds of a case that did not pass, of which each is told."""
 _WIDE = 40
 _UNLIMITED = 10_000
 
@@ -146,10 +148,12 @@ def _print_dispatches(console: Console, dispatches: Sequence[Span], native: Nati
             numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
             table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in numbers))
         console.print(table)
-    for dispatch in dispatches:
-        if dispatch.outcome != "pass":
-            what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
-            console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
+    others = [dispatch for dispatch in dispatches if dispatch.outcome != "pass"]
+    for dispatch in others[:_OTHERS]:
+        what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
+        console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
+    if more := others[_OTHERS:]:
+        console.print(Text(f"  {len(more)} more did not pass; --json has them all"))
     waited = sum(1 for dispatch in dispatches if not _counts(dispatch))
     if dispatches and DERIVED in dispatches[0].attributes:
         console.print(Text("  dispatches are concluded from native markers: how long they took was not recorded"))
