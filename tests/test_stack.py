@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
+from support.scripts import record
 from support.stack import ROOT, Collector, Endpoints, Jaeger, Stack, attributes, eventually
 
 from opentelemetry.instrumentation.scenetest.deliver import refusal, ship
@@ -125,23 +127,51 @@ def test_the_collector_measures_durations_by_autoload_state(live: bool, collecto
         conditions: dict[str, str | bool] = {"torch.backend_autoload.effective": effective, "torch_npu.loaded": False}
         send(collector.otlp, "http", "metrics", conditions, name=name, live=live)
 
-    labels = ("span_name", "torch_backend_autoload_effective", "torch_npu_loaded")
-
-    def rows() -> set[tuple[str, ...]]:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(collector.metrics) as page:
-            lines = page.read().decode().splitlines()
-        found: set[tuple[str, ...]] = set()
-        for line in lines:
-            if line.startswith("traces_span_metrics_duration_milliseconds_count{"):
-                label = dict(re.findall(r'(\w+)="([^"]*)"', line))
-                found.add(tuple(label.get(name, "") for name in labels))
-        return found
-
     expected = {
         (f"{name} | autoload enabled", "enabled", "false"),
         (f"{name} | autoload disabled", "disabled", "false"),
     }
-    assert eventually(rows, expected.issubset, 90) >= expected
+    assert eventually(lambda: set(measured(collector)), expected.issubset, 90) >= expected
+
+
+def test_what_was_not_seen_to_end_or_only_waited_for_stays_out_of_the_durations_of_others(
+    tmp_path: Path, collector: Collector
+) -> None:
+    script = """
+    import os
+    instrument()
+    with case("TestEnds", "c"):
+        with dispatch(): pass
+        with dispatch(**{"async": True}): pass
+        with dispatch(): os._exit(1)
+    """
+    to = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.otlp.http, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+    record(script, tmp_path, expect=1, env=to)
+
+    def counts() -> dict[str, int]:
+        return {name: count for (name, *_), count in measured(collector).items() if "TestEnds" in name}
+
+    row = "dispatch TestEnds::c | autoload enabled"
+    expected = {
+        row: 1,
+        f"{row} | not timed": 1,
+        f"{row} | end not seen": 1,
+        "TestEnds::c | autoload enabled | end not seen": 1,
+    }
+    assert eventually(counts, expected.__eq__, 90) == expected
+
+
+def measured(collector: Collector) -> dict[tuple[str, ...], int]:
+    """How many durations the collector has counted, by span name and what autoload did."""
+    labels = ("span_name", "torch_backend_autoload_effective", "torch_npu_loaded")
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(collector.metrics) as page:
+        lines = page.read().decode().splitlines()
+    found: Counter[tuple[str, ...]] = Counter()
+    for line in lines:
+        if line.startswith("traces_span_metrics_duration_milliseconds_count{"):
+            label = dict(re.findall(r'(\w+)="([^"]*)"', line))
+            found[tuple(label.get(name, "") for name in labels)] += int(float(line.rpartition(" ")[2]))
+    return found
 
 
 def test_spans_wait_in_the_collector_for_a_jaeger_that_is_down_and_survive_its_death(tmp_path: Path) -> None:
