@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 SCOPE_NAME = "opentelemetry.instrumentation.scenetest"
 _FAILED = frozenset({"fail", "error", "aborted"})
-_INT64 = range(-(1 << 63), 1 << 63)
+_INT64_LIMIT = 1 << 63
 
 
 def name(span: Described) -> str:
@@ -133,5 +133,7 @@ def text(given: str) -> str:
 def _value(value: Value) -> Value:
     if isinstance(value, str):
         return text(value)
-    fits = math.isfinite(value) if isinstance(value, float) else value in _INT64
-    return value if fits else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    # Compared, not looked up in a range: that searches one by one for an int of a subclass, such as an IntEnum.
+    return value if -_INT64_LIMIT <= value < _INT64_LIMIT else str(value)

@@ -242,9 +242,12 @@ def _failed(seen: Import, registered: EntryPoints | None) -> EntryPoint | None:
 
 def _registered(seen: Import | None) -> EntryPoints | None:
     """Return the `torch.backends` entry points: torch's own list where it was seen, else what is installed."""
+    return seen.registered if seen is not None and seen.registered is not None else installed()
+
+
+def installed() -> EntryPoints | None:
+    """Return the `torch.backends` entry points that are installed, read once; None where they can't be read."""
     global _installed
-    if seen is not None and seen.registered is not None:
-        return seen.registered
     if _installed is None:
         from importlib.metadata import entry_points
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from opentelemetry.instrumentation.scenetest.record.finder import is_initializing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -26,8 +28,14 @@ class Parent:
 
 
 def in_use() -> bool:
-    """Tell whether anything in the process could use a current span: whether somebody imported the API."""
-    return sys.modules.get(_API) is not None
+    """Tell whether anything in the process could use a current span: whether somebody imported the API.
+
+    An import that is still going on does not count. In a forked child it may never end.
+    """
+    api = sys.modules.get(_API)
+    if api is None:
+        return False
+    return _api is not None or not is_initializing(api)
 
 
 def parent() -> Parent | None:

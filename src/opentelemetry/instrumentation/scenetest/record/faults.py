@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _told: set[str] = set()
 
 
@@ -30,13 +34,26 @@ def warn_once(message: str, detail: str = "") -> None:
     if message in _told:
         return
     _told.add(message)
+    text = f"{message}: {detail}" if detail else message
     try:
-        import logging
-
-        logger = logging.getLogger("opentelemetry.instrumentation.scenetest")
-        logger.warning("%s", f"{message}: {detail}" if detail else message)
-    except Exception:  # no descriptor is left for the import, or a handler makes warnings errors: the last guard
+        logging = loaded_logging()
+        if logging is not None:
+            logging.getLogger("opentelemetry.instrumentation.scenetest").warning("%s", text)
+        elif sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]: of a process without one
+            # As logging's own handler of last resort would.
+            sys.stderr.write(f"{text}\n")
+    except Exception:  # a handler makes warnings errors, or stderr takes nothing: the last guard
         return
+
+
+def loaded_logging() -> Any:
+    """Return the module `logging` if the program has imported it, else None.
+
+    It is never imported here: it hooks forks, and must not begin to do so in the middle of one.
+    """
+    logging = sys.modules.get("logging")
+    # Its last function: another thread may be importing it.
+    return logging if hasattr(logging, "captureWarnings") else None
 
 
 def _is_of_a_signal_handler(error: Exception) -> bool:

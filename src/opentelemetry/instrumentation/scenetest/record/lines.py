@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from opentelemetry.instrumentation.scenetest.conditions import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import faults
 
-_INTEGER_BITS = 64
+_INT64_LIMIT = 1 << 63
 
 
 def line(kind: str, **fields: object) -> bytes:
@@ -43,9 +43,14 @@ def text(value: object) -> str:
 
 
 def _scalar(value: object) -> str | bool | int | float:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else text(value)
-    # Python refuses to write out an integer of thousands of digits.
-    if isinstance(value, (str, bool)) or (isinstance(value, int) and value.bit_length() <= _INTEGER_BITS):
+    # A value of a subclass, such as an IntEnum, becomes the plain number or text that it holds.
+    if isinstance(value, bool):
         return value
-    return text(value)
+    if isinstance(value, int):
+        number = int.__index__(value)
+        # Python refuses to write out an integer of thousands of digits.
+        return number if -_INT64_LIMIT <= number < _INT64_LIMIT else text(number)
+    if isinstance(value, float):
+        number = float.__float__(value)
+        return number if math.isfinite(number) else text(number)
+    return str.__str__(value) if isinstance(value, str) else text(value)

@@ -69,14 +69,15 @@ def identity() -> dict[str, object]:
 def log(found: Mapping[str, Value]) -> None:
     """Write the line that the harness's users know, unless the harness writes it itself.
 
-    On the harness's own logger: loggers of its modules drop level TIMING.
+    On the harness's own logger: loggers of its modules drop level TIMING. Where nobody imported `logging`, nobody set
+    it up, and it would print nothing of this level.
     """
     scene_test = sys.modules.get("simpler_setup.scene_test")
     if hasattr(scene_test, "log_torch_backend_autoload_once"):
         return
-    import logging
-
-    logging.getLogger("simpler").log(_TIMING, "%s", logline.log_line(found))
+    logging = faults.loaded_logging()
+    if logging is not None:
+        logging.getLogger("simpler").log(_TIMING, "%s", logline.log_line(found))
 
 
 def cpu_model() -> str:
@@ -135,8 +136,9 @@ def _variables() -> dict[str, Value]:
 
 def _log_level() -> Value:
     # simpler/_log.py, _normalize_threshold: rounded up to the harness's own ladder
-    import logging
-
+    logging = faults.loaded_logging()
+    if logging is None:
+        return UNKNOWN
     threshold = logging.getLogger("simpler").getEffectiveLevel()
     return next((name for level, name in _LOG_LEVELS if threshold <= level), "null")
 

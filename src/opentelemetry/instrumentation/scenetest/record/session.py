@@ -14,7 +14,7 @@ from itertools import count
 from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import autoload, context, faults, watch
+from opentelemetry.instrumentation.scenetest.record import autoload, context, faults, preload, watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,4 +291,9 @@ def _forget_in_child() -> None:
         inherited.close()
 
 
-os.register_at_fork(after_in_child=_forget_in_child)
+def _before_fork() -> None:
+    if instrumented:
+        preload.before_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_forget_in_child)
