@@ -14,7 +14,7 @@ export UV_CACHE_DIR := $(CACHE)/uv
 # Torch takes twice as long to import where its compiled files are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types unit test-torch-matrix coverage chromium jaeger jaeger-stop reference docs constraints clean
+.PHONY: help demo test lint types tests unit test-torch-matrix coverage chromium jaeger jaeger-stop reference docs constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt tools/setup_env.py $(wildcard examples/
 demo: $(READY) ## One run with torch's backend autoload on and one with it off, both shown.
 	$(BIN)/python examples/demo.py
 
-test: lint types unit ## Everything that CI checks.
+test: lint types tests ## Everything that CI checks.
 
 lint: $(READY) ## Style and the import contracts.
 	$(BIN)/ruff check .
@@ -35,11 +35,14 @@ lint: $(READY) ## Style and the import contracts.
 types: $(READY) ## pyright, strict.
 	$(BIN)/pyright
 
-unit: $(READY) chromium ## The tests, on real parts.
+tests: $(READY) chromium ## All tests, on real parts.
 	$(BIN)/pytest -n 2 --dist loadfile
 
+unit: $(READY) ## The tests of pure functions, in less than a minute.
+	$(BIN)/pytest tests/unit
+
 test-torch-matrix: $(READY) ## What autoload can do, on seven releases of torch: 30 GB and half an hour the first time.
-	TORCH_RELEASES=all $(BIN)/pytest tests/test_torch_releases.py
+	TORCH_RELEASES=all $(BIN)/pytest tests/process/test_torch_releases.py
 
 coverage: $(READY) ## Which lines the tests reach, in the processes that they start, too.
 	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest $(TESTS)

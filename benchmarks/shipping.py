@@ -21,6 +21,7 @@ from pathlib import Path
 REPETITIONS = 5
 BATCH = 512
 RECORD = """
+from opentelemetry.instrumentation.scenetest.rundir import run_file
 from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
 instrument(journal_dir={store!r})
 # As many attributes as the harness's cases have.
@@ -60,15 +61,15 @@ def serve() -> None:
 
 
 def ours(run: Path, url: str) -> float:
-    from opentelemetry.instrumentation.scenetest import replay
     from opentelemetry.instrumentation.scenetest.deliver import ship
     from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
+    from opentelemetry.instrumentation.scenetest.rundir import run_file
 
     for left in [*run.glob("*.ack"), *run.glob("delivery.json")]:
         left.unlink()
     sender = ship.sender_for(Endpoint(url, "http/protobuf", 10))
     start = time.process_time()
-    tally = ship.Shipment(run, replay.read_facts(run), sender, 10).deliver()
+    tally = ship.Shipment(run, run_file.read(run), sender, 10).deliver()
     spent = time.process_time() - start
     assert tally.accepted > BATCH, tally
     return spent
@@ -79,12 +80,12 @@ def stock(run: Path, url: str) -> float:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
 
-    from opentelemetry.instrumentation.scenetest import replay
     from opentelemetry.instrumentation.scenetest.deliver import spans
+    from opentelemetry.instrumentation.scenetest.rundir import run_file
 
     plain: Resource | None = None
     built: list[ReadableSpan] = []
-    for span in spans.of_run(run, replay.read_facts(run)):
+    for span in spans.of_run(run, run_file.read(run)):
         plain = plain or Resource(span.resource.attributes)
         built.append(
             ReadableSpan(

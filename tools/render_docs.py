@@ -20,14 +20,11 @@ from docs_tables import CASE_AND_DISPATCH, ENVIRONMENT, EXIT_CODES, NATIVE, RESO
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
 from opentelemetry.instrumentation.scenetest.cli import COMMANDS
 from opentelemetry.instrumentation.scenetest.cli import main as program
-from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, Exit
-from opentelemetry.instrumentation.scenetest.conditions import (
-    CONDITIONS,
-    READ_BY_NOTHING,
-    VARIABLES,
-    Condition,
-    raw_attribute,
-)
+from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM
+from opentelemetry.instrumentation.scenetest.conditions.condition import Condition
+from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, VARIABLES, raw_attribute
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
+from opentelemetry.instrumentation.scenetest.exits import Exit
 
 PAGES = Path(__file__).resolve().parent.parent / "docs"
 _MARKED = re.compile(r"(<!-- table (?P<name>[\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Key, Rank, Repetition, Round
-from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 KEY = Key("test_vector.py", "TestVector", "default", "a2a3sim", "host_build_graph", 2, 1)
 CLEAN: dict[str, Value] = {

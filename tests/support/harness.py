@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.analyse import runs
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.rundir import run_file
+from opentelemetry.instrumentation.scenetest.sources import runs
 from support.scripts import clean_environment
 
 HARNESS = Path(__file__).parents[1] / "harness"
@@ -16,7 +16,7 @@ HARNESS = Path(__file__).parents[1] / "harness"
 
 def run_harness(store: Path, *command: str, expect: int = 0, **env: str) -> tuple[Run, str]:
     """Run Python with a command line in the harness's checkout; return what was recorded, and all that was printed."""
-    directory = journal.make_run(str(store), by="run", command=command)
+    directory = run_file.make_run(str(store), by="run", command=command)
     done = subprocess.run(
         [sys.executable, *command],
         cwd=HARNESS,

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from opentelemetry.instrumentation.scenetest.analyse import stores
 from opentelemetry.instrumentation.scenetest.deliver import ship
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
+from opentelemetry.instrumentation.scenetest.rundir import run_file
+from opentelemetry.instrumentation.scenetest.sources import stores
 from support.scripts import record
 
 DISPATCHES = 1500
@@ -38,6 +39,6 @@ def deliver(
     """Deliver a run to a backend and let go of the connection."""
     sender = ship.sender_for(to)
     try:
-        return ship.Shipment(directory, stores.read_facts(directory), sender, patience, told).deliver()
+        return ship.Shipment(directory, run_file.read(directory), sender, patience, told).deliver()
     finally:
         sender.close()

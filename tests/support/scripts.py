@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest.analyse import runs, stores
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 PREAMBLE = "from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase, uninstrument\n"
 _OURS = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_")

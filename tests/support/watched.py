@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from opentelemetry.instrumentation.scenetest import journal, replay
-from opentelemetry.instrumentation.scenetest.analyse import stores
 from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.rundir import layout, reader
+from opentelemetry.instrumentation.scenetest.sources import stores
 from support.backends import Backend, serving
 from support.stack import eventually
 
@@ -41,7 +41,7 @@ def run_of(store: Path) -> Path:
 
 def recorded(directory: Path) -> set[bytes]:
     """The ids of all spans that a run's journals hold."""
-    journals = [replay.Journal(path) for path in directory.glob(f"*{journal.SUFFIX}")]
+    journals = [reader.Journal(path) for path in directory.glob(f"*{layout.JOURNAL_SUFFIX}")]
     return {bytes.fromhex(span.span_id) for each in journals for span in each.spans()}
 
 

@@ -58,13 +58,13 @@ def instrument(
             then says that they were exported elsewhere, and they are not delivered a second time.
         journal_dir: the store, a directory in which the run directory is made.
     """
-    from opentelemetry.instrumentation.scenetest.record import setup
+    from opentelemetry.instrumentation.scenetest.entrypoints import setup
 
     setup.instrument(tracer_provider, journal_dir)
 
 
 def uninstrument() -> None:
     """Restore every hook to the identical original object and take `SCENETEST_OTEL_RUN` back."""
-    from opentelemetry.instrumentation.scenetest.record import setup
+    from opentelemetry.instrumentation.scenetest.entrypoints import setup
 
     setup.uninstrument()

@@ -6,7 +6,7 @@ import math
 
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 
-from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from opentelemetry.instrumentation.scenetest import journal, replay
-from opentelemetry.instrumentation.scenetest.analyse import stores
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Native
-from opentelemetry.instrumentation.scenetest.replay import Span
+from opentelemetry.instrumentation.scenetest.rundir import reader
+from opentelemetry.instrumentation.scenetest.rundir.reader import Span
 
 
 @dataclass(slots=True)
@@ -31,7 +29,7 @@ class Case:
 class Process:
     """One measured process: its cases, and the dispatches and phases outside any of them, by start."""
 
-    record: replay.Process
+    record: reader.Process
     cases: list[Case] = field(default_factory=list[Case])
     dispatches: list[Span] = field(default_factory=list[Span])
     phases: list[Span] = field(default_factory=list[Span])
@@ -115,54 +113,3 @@ def processes_at_once(run: Run) -> int:
         running[number] += change
         most = max(most, sum(1 for count in running.values() if count))
     return most
-
-
-def load(directory: Path) -> Run:
-    """Read a run.
-
-    Args:
-        directory: the run directory.
-
-    Raises:
-        BadInputError: nothing was recorded in it, or nothing in it can be read.
-    """
-    processes: list[Process] = []
-    problems: dict[str, int] = {}
-    unreadable: list[Path] = []
-    for path in sorted(directory.glob(f"*{journal.SUFFIX}")):
-        try:
-            processes.append(_process(path))
-        except (replay.NotAJournalError, OSError):
-            unreadable.append(path)
-    if not processes:
-        if unreadable:
-            raise BadInputError(f"{unreadable[0]} is damaged: it is no journal, and the run has no other one")
-        raise BadInputError(f"{directory} is empty: no process of that run recorded a case or a dispatch")
-    counts = {
-        "torn_lines": sum(process.record.torn_lines for process in processes),
-        "incomplete_journals": sum(process.record.incomplete for process in processes),
-        "unreadable_journals": len(unreadable),
-    }
-    problems = {problem: count for problem, count in counts.items() if count}
-    processes.sort(key=_first_time)
-    return Run(directory, stores.read_facts(directory), processes, problems)
-
-
-def _process(path: Path) -> Process:
-    record = replay.Journal(path)
-    process = Process(record.process)
-    cases: dict[str, Case] = {}
-    for span in sorted(record.spans(), key=lambda span: (span.start_ns, span.kind != "case")):
-        holder = cases.get(span.case.span_id) if span.case else None
-        if span.kind == "case":
-            cases[span.span_id] = Case(span)
-        elif span.kind == "phase":
-            (holder or process).phases.append(span)
-        elif span.kind == "dispatch":
-            (holder or process).dispatches.append(span)
-    process.cases = list(cases.values())
-    return process
-
-
-def _first_time(process: Process) -> int:
-    return process.record.unix_ns(process.record.facts["anchor"]["monotonic_ns"])

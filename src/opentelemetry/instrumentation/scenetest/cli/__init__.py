@@ -16,8 +16,9 @@ from typing import Any, NoReturn, cast
 
 import click
 
-from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, Exit, Failure, die_by, discard_output, flush, say
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, die_by, discard_output, flush, say
+from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
+from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 _REFUSED = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ENOSPC, errno.EPERM, errno.EROFS})

@@ -10,16 +10,17 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import click
 from rich.console import Console
 
-from opentelemetry.instrumentation.scenetest.cli import sources
+from opentelemetry.instrumentation.scenetest.cli import arm_options
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
-from opentelemetry.instrumentation.scenetest.cli.exits import Exit
+from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # numpy and scipy come with them: no other command waits for that.
     from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+    from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
     from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options
-    from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Repetition
 
 Format: TypeAlias = Literal["text", "json", "markdown"]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -31,7 +32,9 @@ class ArmsCommand(WithDefaults):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Hide the first `--` from click, which would read no option after it."""
         at = args.index("--") if "--" in args else len(args)
-        return super().parse_args(ctx, [*args[:at], *([sources.BETWEEN] if at < len(args) else []), *args[at + 1 :]])
+        return super().parse_args(
+            ctx, [*args[:at], *([arm_options.BETWEEN] if at < len(args) else []), *args[at + 1 :]]
+        )
 
 
 class Finite(click.FloatRange):
@@ -74,7 +77,7 @@ def _decorated(function: Function, options: Sequence[Callable[[Function], Functi
 
 @click.command(cls=ArmsCommand)
 @click.argument("arms", nargs=-1, metavar="BASE... -- MEASURE...", type=click.UNPROCESSED)
-@sources.source_options
+@arm_options.source_options
 @comparison_options
 @form_options
 def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **asked: Any) -> int:
@@ -83,7 +86,7 @@ def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **aske
     An arm is runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for what a Jaeger has. Alternate the
     arms when you record them, or let `scenetest-otel ab` do it.
     """
-    base, measure = sources.read_arms(sources.split_arms(arms, least=2), store, jaeger)
+    base, measure = read_arms(arm_options.split_arms(arms, least=2), store, jaeger)
     return finish(base, measure, asked)
 
 
@@ -127,8 +130,9 @@ def options(asked: Mapping[str, Any]) -> Options:
 
 def print_as(comparison: Comparison, form: Format) -> None:
     """Print a comparison for people, for machines or for a pull request."""
-    from opentelemetry.instrumentation.scenetest.analyse.compare.document import document, markdown
-    from opentelemetry.instrumentation.scenetest.cli.compare_screen import print_comparison
+    from opentelemetry.instrumentation.scenetest.render.comparison_json import document
+    from opentelemetry.instrumentation.scenetest.render.comparison_markdown import markdown
+    from opentelemetry.instrumentation.scenetest.render.comparison_text import print_comparison
 
     if form == "json":
         click.echo(json.dumps(document(comparison), indent=2))

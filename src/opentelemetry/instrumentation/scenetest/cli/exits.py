@@ -6,41 +6,11 @@ import os
 import resource
 import signal
 import sys
-from enum import IntEnum
 from typing import NoReturn
 
 import click
 
 PROGRAM = "scenetest-otel"
-
-
-class Exit(IntEnum):
-    """The exit codes of `scenetest-otel`. The last three are those of `env` and belong to `run` alone."""
-
-    DONE = 0
-    FAULT = 1
-    BAD_INPUT = 2
-    NOT_DELIVERED = 3
-    NOT_THE_SAME_RULER = 4
-    SLOWER = 5
-    PROBLEM_FOUND = 6
-    NO_VERDICT = 7
-    RUN_FAULT = 125
-    NOT_EXECUTABLE = 126
-    NOT_FOUND = 127
-
-
-class Failure(Exception):  # noqa: N818
-    """A command could not do what it was asked for.
-
-    Args:
-        message: one sentence for the user.
-        code: with what `scenetest-otel` then exits.
-    """
-
-    def __init__(self, message: str, code: Exit) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 def say(message: str, who: str = PROGRAM) -> None:

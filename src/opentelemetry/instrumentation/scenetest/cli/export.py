@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from opentelemetry.instrumentation.scenetest.analyse import perfetto, runs, stores
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.render import perfetto
+from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
 @click.command()
@@ -27,7 +28,7 @@ def export(run: str, store: str | None, form: str, output: Path | None) -> None:
                 json.dump(perfetto.trace(loaded), stream)
                 stream.write("\n")
             else:
-                from opentelemetry.instrumentation.scenetest.deliver import otlp_file
+                from opentelemetry.instrumentation.scenetest.render import otlp_file
 
                 otlp_file.write(loaded.path, loaded.facts, stream)
     except BrokenPipeError:

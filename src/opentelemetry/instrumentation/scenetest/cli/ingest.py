@@ -8,12 +8,11 @@ from pathlib import Path
 
 import click
 
-from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.analyse import runs, stores
-from opentelemetry.instrumentation.scenetest.cli.native import accounting
-from opentelemetry.instrumentation.scenetest.deliver import acknowledged
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import alone, logs
+from opentelemetry.instrumentation.scenetest.render.native_text import accounting
+from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout, run_file
+from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 _LOG = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -40,7 +39,7 @@ def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
     again = f", {len(files) - added} of {len(files)} logs were there already" if added < len(files) else ""
     click.echo(f"{directory}: {accounting(counts) or 'no markers in its logs'}{again}")
     # Which of the native spans are new is not known by their number.
-    if added and acknowledged.forget(directory / acknowledged.NATIVE):
+    if added and checkpoint.forget(directory / checkpoint.NATIVE):
         click.echo(f"its native spans were delivered before; deliver them again with: scenetest-otel push {run}")
 
 
@@ -50,7 +49,7 @@ def _add(directory: Path, files: Sequence[Path]) -> int:
     for path in files:
         with path.open("rb") as file:
             added += logs.add(directory, file, path.stem) is not None
-    facts = stores.read_facts(directory)
+    facts = run_file.read(directory)
     if facts.get("by") == MADE_BY:
         _write_journals(directory, facts["id"])
     return added
@@ -70,7 +69,7 @@ def _make(run: str, store: str | None, files: Sequence[Path]) -> Path:
     told = alone.listen(files)
     path = Path(run) if os.sep in run else stores.stores(store)[0] / run
     try:
-        made = journal.make_run(
+        made = run_file.make_run(
             str(path.parent), by=MADE_BY, command=told.command, name=path.name, started_unix_ns=told.started_unix_ns
         )
     except OSError as error:
@@ -83,6 +82,6 @@ def _write_journals(directory: Path, run_id: str) -> None:
     for name, text in alone.journals(alone.listen(logs.logs_of(directory)), run_id):
         path = directory / name
         if not path.exists() or path.read_text("ascii") != text:
-            with open(path, "w", encoding="ascii", opener=journal.private) as file:
+            with open(path, "w", encoding="ascii", opener=layout.private) as file:
                 file.write(text)
-            acknowledged.forget(acknowledged.stem(path))
+            checkpoint.forget(checkpoint.stem(path))

@@ -10,14 +10,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from opentelemetry.instrumentation.scenetest import replay
-from opentelemetry.instrumentation.scenetest.analyse import stores
-from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure
-from opentelemetry.instrumentation.scenetest.cli.text import plain
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, native, ship, spans, state
+from opentelemetry.instrumentation.scenetest import destination
+from opentelemetry.instrumentation.scenetest.deliver import endpoint, native, ship, spans
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
+from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.rundir import delivery_state, run_file
+from opentelemetry.instrumentation.scenetest.sources import stores
 
 _NO_ENDPOINT = (
     "there is no endpoint to deliver to: set OTEL_EXPORTER_OTLP_ENDPOINT, "
@@ -33,23 +34,23 @@ def push(runs: tuple[str, ...], store: str | None) -> None:
 
     Where to and how is said by the OTEL_EXPORTER_OTLP_* variables.
     """
-    to, exporters = endpoint.from_environment(), endpoint.exporters()
+    to, exporters = endpoint.from_environment(), destination.exporters()
     if not exporters:
         raise BadInputError("OTEL_TRACES_EXPORTER=none says that nothing is to be delivered: unset it to push")
-    if "otlp" in exporters and to is None:
+    if any(map(destination.is_otlp, exporters)) and to is None:
         raise BadInputError(_NO_ENDPOINT)
     named = [directory for pattern in runs for directory in stores.find_all(pattern, store)]
     directories = list(dict.fromkeys(named)) if runs else stores.all_runs(store)
     if "console" in exporters:
         for directory in directories:
             print_spans(directory)
-    if to is not None and "otlp" in exporters:
+    if to is not None and any(map(destination.is_otlp, exporters)):
         _push_all([directory for directory in directories if not ship.is_delivered(directory)], to)
 
 
 def print_spans(directory: Path) -> None:
     """Print all spans of a run as JSON, as OpenTelemetry's console exporter does."""
-    facts = replay.read_facts(directory)
+    facts = run_file.read(directory)
     for span in chain(spans.of_run(directory, facts), native.of_run(directory, facts)):
         click.echo(span.to_json())
 
@@ -70,7 +71,7 @@ def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
                     problems.append(f"{refused}; {left} run{'' if left == 1 else 's'} not delivered")
                     break
                 except OSError as error:
-                    problem = state.unusable(error)
+                    problem = delivery_state.unusable(error)
                 problems += [f"{directory.name}: {problem}"] if problem else []
     finally:
         sender.close()
@@ -85,16 +86,16 @@ def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
 
 def _push(directory: Path, sender: ship.Sender, to: Endpoint, total: ship.Tally, progress: Progress) -> str:
     """Deliver one run and return what is wrong with that, if anything is."""
-    if state.is_measured(directory):
+    if delivery_state.is_measured(directory):
         return "it is still being measured, and nothing is sent meanwhile"
-    with state.Lock(directory) as lock:
+    with delivery_state.Lock(directory) as lock:
         if not lock.held:
             return "another process delivers it, or waits for its end to do so"
         task = progress.add_task(plain(directory.name), total=ship.count_left(directory))
         before = total.accepted
         shipment = ship.Shipment(
             directory,
-            replay.read_facts(directory),
+            run_file.read(directory),
             sender,
             to.timeout,
             lambda tally: progress.update(task, completed=tally.accepted),
@@ -103,7 +104,7 @@ def _push(directory: Path, sender: ship.Sender, to: Endpoint, total: ship.Tally,
             problem = shipment.deliver().problem
         finally:
             total.accepted = before + shipment.tally.accepted
-        state.write(directory, problem=problem, accepted=shipment.tally.accepted, to=str(to))
+        delivery_state.write(directory, problem=problem, accepted=shipment.tally.accepted, to=str(to))
     if not problem and not ship.is_delivered(directory):
         return "processes of it still run, or ran elsewhere: what they have not ended is left"
     return problem

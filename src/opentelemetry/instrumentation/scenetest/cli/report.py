@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from opentelemetry.instrumentation.scenetest.cli.arm_options import source_options, split_arms
 from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, comparison_options, exit_code, options
-from opentelemetry.instrumentation.scenetest.cli.sources import read_arms, source_options, split_arms
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
 
 @click.command(cls=ArmsCommand)
@@ -30,7 +31,7 @@ def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output:
     Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
     """
     from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare, describe
-    from opentelemetry.instrumentation.scenetest.analyse.report.page import page
+    from opentelemetry.instrumentation.scenetest.render.html.page import page
 
     given = read_arms(split_arms(arms, least=1), store, jaeger)
     wanted = options(asked)

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.analyse.stores import LOCAL_STORE
-from opentelemetry.instrumentation.scenetest.cli import checkouts
-from opentelemetry.instrumentation.scenetest.cli.exits import Exit, Failure, die_by, discard_output, say
-from opentelemetry.instrumentation.scenetest.cli.follow import Files
-from opentelemetry.instrumentation.scenetest.cli.harvest import Harvest
-from opentelemetry.instrumentation.scenetest.cli.owner import Owner
-from opentelemetry.instrumentation.scenetest.cli.supervise import supervise
-from opentelemetry.instrumentation.scenetest.deliver.acknowledged import SUFFIX as ACKNOWLEDGED
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.record import watch
+from opentelemetry.instrumentation.scenetest import destination
+from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_output, say
+from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
+from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
+from opentelemetry.instrumentation.scenetest.rundir.checkpoint import SUFFIX as ACKNOWLEDGED
+from opentelemetry.instrumentation.scenetest.rundir.run_file import HeldRunFile
+from opentelemetry.instrumentation.scenetest.runner import checkouts
+from opentelemetry.instrumentation.scenetest.runner.follow import Files
+from opentelemetry.instrumentation.scenetest.runner.harvest import Harvest
+from opentelemetry.instrumentation.scenetest.runner.supervise import supervise
+from opentelemetry.instrumentation.scenetest.sources.stores import LOCAL_STORE
 
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation.scenetest.cli.terminal import Terminal
+    from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
 
 _NOTHING_RECORDED = (
     "nothing was instrumented: no Python process of the command recorded a case or a dispatch. Either none had any, "
@@ -35,7 +36,7 @@ _NOTHING_RECORDED = (
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--dir", "store", metavar="DIR", help=f"The store: default ${journal.STORE_VARIABLE}, {LOCAL_STORE}.")
+@click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
 @click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
 @click.option("--tty", is_flag=True, help="Give the command a terminal.")
 @click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
@@ -46,7 +47,7 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
     """
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in scenetest-otel run -- python test_x.py")
-    directory = _make_run(store or os.environ.get(journal.STORE_VARIABLE) or LOCAL_STORE, name, tty, command)
+    directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE, name, tty, command)
     try:
         ended = _record(directory, tty, command)
     except Failure:
@@ -70,16 +71,16 @@ def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -
         )
     try:
         _make_store(store)
-        return journal.make_run(store, by="run", command=command, name=name, tty=tty)
+        return run_file.make_run(store, by="run", command=command, name=name, tty=tty)
     except OSError as error:
-        way_out = f"name a directory that can be written, by --dir or {journal.STORE_VARIABLE}"
+        way_out = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
         raise BadInputError(f"no run can be made in {store!r} ({error.strerror}): {way_out}") from error
 
 
 def _make_store(store: str) -> None:
     """Make the store, ignored by git: tools of the harness treat a checkout with untracked folders differently."""
     try:
-        os.makedirs(store, journal.DIRECTORY_MODE)
+        os.makedirs(store, layout.DIRECTORY_MODE)
     except FileExistsError:
         if not os.path.isdir(store):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), store) from None
@@ -89,29 +90,31 @@ def _make_store(store: str) -> None:
 
 def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
     """Run the command and return its exit code, or the negative number of the signal that it died of."""
-    owner = Owner(directory)
+    run_file = HeldRunFile(directory)
     _warn_of_endpoint()
     # Before the command, so that no process of it has to; it outlives a run that is killed.
-    watch.start(directory)
+    handover.start(directory)
     screen, harvest = _screen(directory, tty), Harvest(directory)
-    ended = supervise(command, {**os.environ, journal.RUN_VARIABLE: directory}, screen, harvest.look)
+    ended = supervise(command, {**os.environ, layout.RUN_VARIABLE: directory}, screen, harvest.look)
     code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
     problems: list[str] = []
     try:
         ended_ns = time_ns()
-        owner.update(exit_code=code, signal=killed_by, ended_unix_ns=ended_ns, dirty=checkouts.dirty(Path(directory)))
+        run_file.update(
+            exit_code=code, signal=killed_by, ended_unix_ns=ended_ns, dirty=checkouts.dirty(Path(directory))
+        )
     except OSError as error:
-        problems.append(f"the exit code {code} is not in {directory}/{journal.RUN_FILE}: {error.strerror}")
+        problems.append(f"the exit code {code} is not in {directory}/{layout.RUN_FILE}: {error.strerror}")
     screen.drain()
     for problem in (*problems, *screen.problems(), *harvest.gather()):
         say(problem)
-    owner.release()
+    run_file.release()
     return ended
 
 
 def _warn_of_endpoint() -> None:
     """Say now, not when the run has ended, that its spans can't be sent as things are."""
-    if not watch.has_endpoint():
+    if not destination.has_endpoint():
         return
     from opentelemetry.instrumentation.scenetest.deliver import endpoint, tls
 
@@ -126,14 +129,14 @@ def _warn_of_endpoint() -> None:
 def _screen(directory: str, tty: bool) -> Files | Terminal:
     if not tty:
         return Files(directory)
-    from opentelemetry.instrumentation.scenetest.cli.terminal import Terminal
+    from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
 
     return Terminal(directory)
 
 
 def _summarise(directory: str) -> None:
     """Print what was recorded. What goes wrong here leaves the command's own exit code as it is."""
-    if not glob(f"*{journal.SUFFIX}", root_dir=directory):
+    if not layout.journal_names(directory):
         say(_NOTHING_RECORDED)
         return
     from opentelemetry.instrumentation.scenetest.cli.show import print_summary
@@ -160,15 +163,15 @@ def _print_spans(directory: Path) -> None:
 
 def _tell_delivery(directory: str) -> None:
     """Say where the spans went: the watcher delivers now that all processes of the run have ended."""
-    if not glob(f"*{journal.SUFFIX}", root_dir=directory):
+    if not layout.journal_names(directory):
         return
-    if "console" in os.environ.get("OTEL_TRACES_EXPORTER", ""):
+    if destination.prints_to_console():
         _print_spans(Path(directory))
-    if not watch.has_endpoint():
+    if not destination.has_endpoint():
         return
     acknowledged = f"{escape(directory)}/*{ACKNOWLEDGED}"
-    delivery = watch.outcome(directory, lambda: max(map(os.path.getmtime, glob(acknowledged)), default=0))
+    delivery = handover.outcome(directory, lambda: max(map(os.path.getmtime, glob(acknowledged)), default=0))
     if problem := delivery["problem"]:
-        click.echo(watch.left(directory, problem), err=True)
+        click.echo(handover.left(directory, problem), err=True)
     else:
         say(f"{delivery['accepted']} spans delivered to {delivery['to']}")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from opentelemetry.instrumentation.scenetest.analyse import document, runs, stores
-from opentelemetry.instrumentation.scenetest.cli import screen
-from opentelemetry.instrumentation.scenetest.cli.native import NativeView
+from opentelemetry.instrumentation.scenetest.render import run_json, run_text
+from opentelemetry.instrumentation.scenetest.render.native_text import NativeView
+from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
 @click.command()
@@ -26,12 +26,12 @@ def show(run: str | None, store: str | None, with_conditions: bool, with_native:
     loaded = runs.load(stores.find(run, store) if run else stores.newest(store))
     if as_json:
         native = loaded.native() if with_native else None
-        click.echo(json.dumps(document.document(loaded, native), indent=2))
+        click.echo(json.dumps(run_json.document(loaded, native), indent=2))
         return
-    console = screen.console()
-    screen.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
+    console = run_text.console()
+    run_text.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
     if with_conditions:
-        screen.print_conditions(console, loaded)
+        run_text.print_conditions(console, loaded)
 
 
 def print_summary(directory: Path) -> None:
@@ -41,4 +41,4 @@ def print_summary(directory: Path) -> None:
         BadInputError: nothing was recorded in it.
     """
     loaded = runs.load(directory)
-    screen.print_run(screen.console(stderr=True), loaded, NativeView(loaded.native()))
+    run_text.print_run(run_text.console(stderr=True), loaded, NativeView(loaded.native()))

@@ -17,16 +17,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest import journal, replay
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, ship, state
+from opentelemetry.instrumentation.scenetest.deliver import endpoint, ship
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, liveness, run_file
 
 PATIENCE = 300.0
 """Seconds for which a backend may be away before this gives up, and `push` is the way."""
 
-_WATCHER = Path(__file__).parent.parent / "record" / "watcher.py"
+_WATCHER = Path(__file__).parent / "watcher.py"
 
 
 class _RunGoesOn(Exception):  # noqa: N818
@@ -37,7 +37,7 @@ def main() -> None:
     """Deliver the run whose directory is the first argument."""
     directory, *late = sys.argv[1:]
     run = Path(directory)
-    with state.Lock(run) as lock:
+    with delivery_state.Lock(run) as lock:
         if not lock.held:
             return
         try:
@@ -47,12 +47,12 @@ def main() -> None:
         except _RunGoesOn:
             _say("a process of the run has begun to measure: going on when it has ended")
         except (Refused, BadInputError, OSError) as error:
-            problem = state.unusable(error) if isinstance(error, OSError) else str(error)
+            problem = delivery_state.unusable(error) if isinstance(error, OSError) else str(error)
             _say(problem)
             with suppress(OSError):
-                state.write(run, problem=problem)
+                delivery_state.write(run, problem=problem)
             return
-        if _is_any_held(run, (journal.RUN_FILE, *_journals(run))):
+        if _is_any_held(run, (layout.RUN_FILE, *_journals(run))):
             os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), directory, "0", "again"])
 
 
@@ -65,7 +65,7 @@ def _deliver(run: Path, to: Endpoint, known: set[str]) -> None:
         if tally.refused and not told:
             told = True
             _say(f"{tally.refused}; trying again for up to {PATIENCE:g} s")
-            state.write(run, problem=str(tally.refused))
+            delivery_state.write(run, problem=str(tally.refused))
         look()
 
     def look() -> None:
@@ -76,22 +76,22 @@ def _deliver(run: Path, to: Endpoint, known: set[str]) -> None:
 
     look()
     sender = ship.sender_for(to)
-    tally = ship.Shipment(run, replay.read_facts(run), sender, PATIENCE, tell).deliver()
+    tally = ship.Shipment(run, run_file.read(run), sender, PATIENCE, tell).deliver()
     sender.close()
     _say(f"{tally.accepted} spans accepted by {to}")
-    state.write(run, problem=tally.problem, accepted=tally.accepted, to=str(to))
+    delivery_state.write(run, problem=tally.problem, accepted=tally.accepted, to=str(to))
 
 
 def _journals(run: Path) -> set[str]:
     """Return the names of all journals: asked for after every batch, where a glob of thousands takes 20 ms."""
-    return {name for name in os.listdir(run) if name.endswith(journal.SUFFIX)}
+    return set(layout.journal_names(run))
 
 
 def _is_any_held(run: Path, names: Iterable[str]) -> bool:
     """Tell whether the writer of one of these files lives. One that is gone by now has none."""
     for name in names:
         with suppress(FileNotFoundError):
-            if journal.is_held(run / name):
+            if liveness.is_written(run / name):
                 return True
     return False
 

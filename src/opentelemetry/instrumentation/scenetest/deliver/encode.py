@@ -15,7 +15,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanContext
 
-from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Unencodable
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource
 

@@ -17,6 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from opentelemetry.util.re import parse_env_headers
 
+from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 Protocol = Literal["grpc", "http/protobuf"]
@@ -28,7 +29,6 @@ GRPC_PORT = 4317
 TRACES_PATH = "v1/traces"
 _PROTOCOLS = ("grpc", "http/protobuf")
 _COMPRESSIONS = {"grpc": ("none", "gzip"), "http/protobuf": ("none", "gzip", "deflate")}
-_EXPORTERS = ("otlp", "console", "none")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 # Of a header that is none it prints the value.
@@ -75,33 +75,19 @@ class Endpoint:
         return self.host in _LOOPBACK and bool(proxies) and not proxy_bypass(self.host)
 
 
-def exporters(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """Return which of `otlp` and `console` spans go to; nothing for `none`.
-
-    Raises:
-        BadInputError: `OTEL_TRACES_EXPORTER` names another.
-    """
-    given = environment.get("OTEL_TRACES_EXPORTER") or "otlp"
-    names = [name.strip().lower() for name in given.split(",") if name.strip()]
-    for name in names:
-        if name not in _EXPORTERS:
-            raise BadInputError(f"OTEL_TRACES_EXPORTER={given!r} is not supported: use {', '.join(_EXPORTERS)}")
-    return frozenset(names) - {"none"}
-
-
 def from_environment(environment: Mapping[str, str] = os.environ) -> Endpoint | None:
     """Return the endpoint that the environment names, None if it names none.
 
     Raises:
         BadInputError: a variable has a value that cannot be used.
     """
-    whole = environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "").strip()
-    base = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip()
+    whole, base = (environment.get(name, "").strip() for name in destination.ENDPOINT_VARIABLES)
     given = whole or base
     if not given:
         return None
     name, value = variable("OTEL_EXPORTER_OTLP_PROTOCOL", environment)
-    protocol = value or ("grpc" if _port(given) == GRPC_PORT else "http/protobuf")
+    of_exporter = map(destination.PROTOCOL_OF_EXPORTER.get, destination.exporters(environment))
+    protocol = next(filter(None, of_exporter), value) or ("grpc" if _port(given) == GRPC_PORT else "http/protobuf")
     if protocol not in _PROTOCOLS:
         raise BadInputError(f"{name}={value!r} is not supported: use {' or '.join(_PROTOCOLS)}")
     if protocol == "http/protobuf" and urlsplit(given).scheme not in ("http", "https"):

@@ -12,13 +12,13 @@ from typing import Any
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
-from opentelemetry.instrumentation.scenetest import journal, replay
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, resource
 from opentelemetry.instrumentation.scenetest.deliver.spans import SCOPE
 from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Placed
-from opentelemetry.instrumentation.scenetest.replay import Process, Span
+from opentelemetry.instrumentation.scenetest.rundir import layout, reader
+from opentelemetry.instrumentation.scenetest.rundir.reader import Process, Span
 from opentelemetry.instrumentation.scenetest.semantics import clean, text
 
 
@@ -48,9 +48,9 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
 
 
 def _recorded(directory: Path) -> Iterator[tuple[Process, list[Span]]]:
-    for path in sorted(directory.glob(f"*{journal.SUFFIX}")):
-        with suppress(replay.NotAJournalError):
-            record = replay.Journal(path)
+    for path in layout.journals(directory):
+        with suppress(reader.NotAJournalError):
+            record = reader.Journal(path)
             yield record.process, [span for span in record.spans() if span.outcome != "running"]
 
 

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.version import __version__ as sdk_version
 
-from opentelemetry.instrumentation.scenetest.conditions import Value
-from opentelemetry.instrumentation.scenetest.replay import Process
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.rundir.reader import Process
 from opentelemetry.instrumentation.scenetest.semantics import clean
 from opentelemetry.instrumentation.scenetest.version import __version__
 

@@ -15,11 +15,11 @@ from typing import Any, Protocol
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-from opentelemetry.instrumentation.scenetest import journal, replay
-from opentelemetry.instrumentation.scenetest.deliver import acknowledged, native, spans
-from opentelemetry.instrumentation.scenetest.deliver.acknowledged import Acknowledgement
+from opentelemetry.instrumentation.scenetest.deliver import native, spans
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken, Unencodable
+from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout, liveness, reader
+from opentelemetry.instrumentation.scenetest.rundir.checkpoint import Acknowledgement
 
 BATCH = 512
 """Spans in one request; the batch size of the SDK."""
@@ -27,7 +27,7 @@ BATCH = 512
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 _OfRun = Callable[[Path, Mapping[str, Any]], Iterator[ReadableSpan]]
-_OF_THE_WHOLE: dict[str, _OfRun] = {acknowledged.NATIVE: native.of_run, "run": spans.of_run_itself}
+_OF_THE_WHOLE: dict[str, _OfRun] = {checkpoint.NATIVE: native.of_run, "run": spans.of_run_itself}
 """Spans that are known only when nobody writes any more: native ones are placed among all dispatches."""
 
 
@@ -101,7 +101,7 @@ class Shipment:
         Raises:
             Refused: the backend does not want it, or not for as long as the patience lasts.
         """
-        for path in sorted(self.directory.glob(f"*{journal.SUFFIX}")):
+        for path in layout.journals(self.directory):
             # A writer that lives may mark it as incomplete, by another name. A later delivery finds it.
             with suppress(FileNotFoundError):
                 self._deliver_journal(path)
@@ -111,25 +111,25 @@ class Shipment:
         return self.tally
 
     def _deliver_journal(self, path: Path) -> None:
-        stem = acknowledged.stem(path)
-        known = acknowledged.read(stem)
+        stem = checkpoint.stem(path)
+        known = checkpoint.read(stem)
         if known.complete:
             return
         can_end = not _may_live(path)
-        with suppress(replay.NotAJournalError):
+        with suppress(reader.NotAJournalError):
             fresh = islice(spans.of_journal(path, self.run), known.spans, None)
             self._deliver_all(fresh if can_end else _ended(fresh), stem, known)
         known.complete = can_end
-        acknowledged.write(stem, known)
+        checkpoint.write(stem, known)
 
     def _deliver_of_whole(self, name: str, of_run: _OfRun) -> None:
         stem = self.directory / name
-        known = acknowledged.read(stem)
+        known = checkpoint.read(stem)
         if known.complete:
             return
         self._deliver_all(islice(of_run(self.directory, self.run), known.spans, None), stem, known)
         known.complete = True
-        acknowledged.write(stem, known)
+        checkpoint.write(stem, known)
 
     def _deliver_all(self, fresh: Iterator[ReadableSpan], stem: Path, known: Acknowledgement) -> None:
         while batch := list(islice(fresh, BATCH)):
@@ -142,7 +142,7 @@ class Shipment:
                     parts += [part[middle:], part[:middle]]
                     continue
                 self._count(part, taken, known)
-                acknowledged.write(stem, known)
+                checkpoint.write(stem, known)
                 self.told(self.tally)
 
     def _count(self, part: Sequence[ReadableSpan], taken: Taken | None, known: Acknowledgement) -> None:
@@ -195,8 +195,8 @@ def sender_for(endpoint: Endpoint) -> Sender:
 def count_left(directory: Path) -> int:
     """Return about how many spans of a run are not acknowledged: those whose end is in a journal."""
     left = 0
-    for path in directory.glob(f"*{journal.SUFFIX}"):
-        known = acknowledged.read(acknowledged.stem(path))
+    for path in layout.journals(directory):
+        known = checkpoint.read(checkpoint.stem(path))
         with path.open("rb") as file:
             left += 0 if known.complete else max(0, sum(b'"kind":"close"' in line for line in file) - known.spans)
     return left
@@ -204,25 +204,25 @@ def count_left(directory: Path) -> int:
 
 def is_delivered(directory: Path) -> bool:
     """Tell whether a run holds nothing that was not sent, from the acknowledgements alone."""
-    whole = all(acknowledged.read(directory / name).complete for name in _OF_THE_WHOLE)
+    whole = all(checkpoint.read(directory / name).complete for name in _OF_THE_WHOLE)
     return whole and _journals_are_delivered(directory)
 
 
 def _journals_are_delivered(directory: Path) -> bool:
-    stems = (acknowledged.stem(path) for path in directory.glob(f"*{journal.SUFFIX}"))
-    return all(acknowledged.read(stem).complete for stem in stems)
+    stems = (checkpoint.stem(path) for path in layout.journals(directory))
+    return all(checkpoint.read(stem).complete for stem in stems)
 
 
 def _may_live(path: Path) -> bool:
     """Tell whether the writer of a journal may still write, or can't be known not to."""
     try:
-        record = replay.Journal(path)
-    except replay.NotAJournalError:
-        return journal.is_held(path) is True
+        record = reader.Journal(path)
+    except reader.NotAJournalError:
+        return liveness.is_written(path)
     process, facts = record.process, record.process.facts
     if "boot_id" not in facts:  # made of a log, by no process that lives
         return False
-    here = os.uname().nodename, Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    here = os.uname().nodename, liveness.boot_id()
     if process.ended == "running" or (facts.get("host"), facts.get("boot_id")) == here:
         return process.ended == "running"
     # Nobody can be asked about a process elsewhere, but it may have written that it has ended.

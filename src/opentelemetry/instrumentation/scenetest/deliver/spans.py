@@ -15,11 +15,12 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
-from opentelemetry.instrumentation.scenetest import journal, replay, semantics
-from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest import semantics
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.deliver.encode import SharingSpan
 from opentelemetry.instrumentation.scenetest.deliver.resources import DEFAULT_SERVICE_NAME, SharedResource, resource
-from opentelemetry.instrumentation.scenetest.replay import Process, Span
+from opentelemetry.instrumentation.scenetest.rundir import layout, reader
+from opentelemetry.instrumentation.scenetest.rundir.reader import Process, Span
 from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean, run_context, span_context, text
 from opentelemetry.instrumentation.scenetest.version import __version__
 
@@ -39,7 +40,7 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         run: the run's facts, of `run.json`.
     """
     for path in _journals(directory):
-        with suppress(replay.NotAJournalError):
+        with suppress(reader.NotAJournalError):
             yield from of_journal(path, run)
     yield from of_run_itself(directory, run)
 
@@ -57,7 +58,7 @@ def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         NotAJournalError: it has no readable `process` line.
         OSError: it can't be read.
     """
-    record = replay.Journal(path)
+    record = reader.Journal(path)
     build = _Builder(record.process, run)
     for span in record.spans():
         if span.outcome != "running" and not span.live:
@@ -91,14 +92,14 @@ def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableS
 
 def _case_links(directory: Path) -> Iterator[Link]:
     for path in _journals(directory):
-        with suppress(replay.NotAJournalError):
-            for span in replay.Journal(path).spans():
+        with suppress(reader.NotAJournalError):
+            for span in reader.Journal(path).spans():
                 if span.kind == "case" and span.outcome != "running":
                     yield Link(span_context(span.trace_id, span.span_id))
 
 
 def _journals(directory: Path) -> Sequence[Path]:
-    return sorted(directory.glob(f"*{journal.SUFFIX}"))
+    return layout.journals(directory)
 
 
 class _Builder:

@@ -15,16 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest import journal, logline
-from opentelemetry.instrumentation.scenetest.conditions import (
-    CONDITIONS,
-    NOT_RECORDED,
-    RULER,
-    UNKNOWN,
-    VARIABLES,
-    Value,
-    raw_attribute,
-)
+from opentelemetry.instrumentation.scenetest.conditions import logline
+from opentelemetry.instrumentation.scenetest.conditions.harness import VARIABLES, raw_attribute
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.strace import (
@@ -37,7 +31,8 @@ from opentelemetry.instrumentation.scenetest.native.strace import (
     Stamp,
     read,
 )
-from opentelemetry.instrumentation.scenetest.replay import NOT_WAITED_FOR
+from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.rundir.reader import NOT_WAITED_FOR
 
 DERIVED = "scenetest.derived"
 """From what a dispatch was concluded that nobody recorded."""
@@ -119,7 +114,7 @@ def journals(told: Told, seed: str) -> Iterator[tuple[str, str]]:
     """
     for pid in sorted({pid for case in told.cases for pid, _ in case.runs}):
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _lines(pid, told, f"{seed} {pid}"))
-        yield f"{pid}-{_id(f'{seed} {pid}', 4)}{journal.SUFFIX}", text
+        yield f"{pid}-{_id(f'{seed} {pid}', 4)}{layout.JOURNAL_SUFFIX}", text
 
 
 def _read(log: Path) -> Iterator[Record]:
@@ -186,7 +181,7 @@ def _extend(case: Case, span: Span) -> None:
 def _lines(pid: int, told: Told, seed: str) -> Iterator[dict[str, object]]:
     anchor = {"monotonic_ns": told.anchor.mono_ns, "unix_ns": told.anchor.wall_ns}
     process: dict[str, object] = {"pid": pid, "anchor": anchor, "command": told.command}
-    yield {"kind": "process", "schema": journal.SCHEMA, **process, "conditions": _process_conditions(told)}
+    yield {"kind": "process", "schema": layout.SCHEMA, **process, "conditions": _process_conditions(told)}
     known: Counter[str] = Counter()
     for case in told.cases:
         name = f"{case.suite}::{case.name}"

@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO, NamedTuple
 
-from opentelemetry.instrumentation.scenetest import journal, replay
-from opentelemetry.instrumentation.scenetest.conditions import Value
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.native import strace
 from opentelemetry.instrumentation.scenetest.native.place import Native, ProcessWindows, Window, place
-from opentelemetry.instrumentation.scenetest.replay import Span
+from opentelemetry.instrumentation.scenetest.rundir import layout, reader
+from opentelemetry.instrumentation.scenetest.rundir.reader import Span
 
 RUN_ID = "scenetest.run_id"
 """The attribute of a dispatch that has the harness's own number of it, where its handle had one."""
@@ -32,7 +32,7 @@ _NOT_ENDED = 2**63 - 1
 
 def logs_of(directory: Path) -> list[Path]:
     """Return the logs of a run: what its command printed, what was saved beside it, what was added later."""
-    return sorted([*directory.glob("*.log"), *(directory / journal.LOGS).glob("*.log")])
+    return sorted([*directory.glob("*.log"), *(directory / layout.LOGS).glob("*.log")])
 
 
 def name_of(log: Path) -> str:
@@ -54,8 +54,8 @@ def add(directory: Path, log: BinaryIO, name: str) -> Path | None:
     Raises:
         OSError: it can't be read or written.
     """
-    folder = directory / journal.LOGS
-    folder.mkdir(mode=journal.DIRECTORY_MODE, exist_ok=True)
+    folder = directory / layout.LOGS
+    folder.mkdir(mode=layout.DIRECTORY_MODE, exist_ok=True)
     digest = hashlib.sha256()
     with NamedTemporaryFile(dir=folder, delete=False) as copy:
         while block := log.read(_BLOCK):
@@ -72,11 +72,11 @@ def add(directory: Path, log: BinaryIO, name: str) -> Path | None:
 class Owner(NamedTuple):
     """The dispatch or case under which native spans stand, and its process."""
 
-    process: replay.Process
+    process: reader.Process
     span: Span
 
 
-def native(directory: Path, recorded: Iterable[tuple[replay.Process, Iterable[Span]]]) -> Native[Owner]:
+def native(directory: Path, recorded: Iterable[tuple[reader.Process, Iterable[Span]]]) -> Native[Owner]:
     """Return the native records in the logs of a run, each under the dispatch or case that contains it.
 
     Args:
@@ -92,7 +92,7 @@ def _records(logs: Iterable[Path]) -> Iterator[strace.Record]:
             yield from strace.read(file)
 
 
-def _windows(process: replay.Process, spans: Sequence[Span]) -> ProcessWindows[Owner]:
+def _windows(process: reader.Process, spans: Sequence[Span]) -> ProcessWindows[Owner]:
     return ProcessWindows(
         process.pid,
         process.facts.get("parent_pid"),
@@ -107,7 +107,7 @@ def _words(value: Value | None) -> list[str]:
     return str(value or "").split(",")
 
 
-def _window(process: replay.Process, span: Span) -> Window[Owner]:
+def _window(process: reader.Process, span: Span) -> Window[Owner]:
     """What never returned goes on: nothing of its process came after it."""
     run_id = span.attributes.get(RUN_ID)
     end_ns = _NOT_ENDED if span.end_ns is None else span.end_ns

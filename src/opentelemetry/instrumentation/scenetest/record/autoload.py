@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from opentelemetry.instrumentation.scenetest.record import faults
+from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.record.finder import (
     AFTER_LOOP,
     NOT_SEEN,
@@ -111,7 +111,7 @@ def observe() -> dict[str, str | bool | int | float]:
 
 
 def _autoload_conditions() -> dict[str, str | bool | int | float]:
-    from opentelemetry.instrumentation.scenetest.logline import SETTING_LIMIT, spell
+    from opentelemetry.instrumentation.scenetest.conditions.logline import SETTING_LIMIT, spell
 
     torch = _complete("torch")
     if torch is not None and "__version__" not in torch:

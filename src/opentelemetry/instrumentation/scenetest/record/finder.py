@@ -21,7 +21,7 @@ import sys
 import time
 from _weakref import ref
 
-from opentelemetry.instrumentation.scenetest.record import faults
+from opentelemetry.instrumentation.scenetest import faults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from opentelemetry.context import get_current
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from opentelemetry import trace
-from opentelemetry.instrumentation.scenetest import conditions, journal, semantics
-from opentelemetry.instrumentation.scenetest.record import faults
-from opentelemetry.instrumentation.scenetest.record.files import read
+from opentelemetry.instrumentation.scenetest import faults, semantics
+from opentelemetry.instrumentation.scenetest.conditions import table
+from opentelemetry.instrumentation.scenetest.conditions.files import read
+from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
-    from opentelemetry.instrumentation.scenetest.conditions import Value
+    from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 _USING = "make spans with the program's own tracer provider"
 _NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
@@ -176,7 +177,7 @@ class Live:
         holder = self.case or self
         if holder._carried[0] is not in_force:
             run = {"scenetest.run.id": self._run.get("id"), "scenetest.run.name": self._run.get("name")}
-            ruler = conditions.ruler(in_force, holder.attributes)
+            ruler = table.ruler(in_force, holder.attributes)
             holder._carried = in_force, semantics.clean({**in_force, **run, "scenetest.ruler": ruler})
         return holder._carried[1]
 
@@ -249,5 +250,5 @@ def _context_above() -> Context | None:
 @lru_cache(maxsize=1)
 def _facts(directory: str | None) -> dict[str, Any]:
     """Return the facts of a run; empty without one."""
-    text = read(os.path.join(directory, journal.RUN_FILE)) if directory else ""
+    text = read(os.path.join(directory, layout.RUN_FILE)) if directory else ""
     return json.loads(text) if text else {}

@@ -6,9 +6,13 @@ would hang in its own import of the same module. Before the fork an import only 
 
 from __future__ import annotations
 
-import sys
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.record import context
+from opentelemetry.instrumentation.scenetest.record.state import state
 
-from opentelemetry.instrumentation.scenetest.record import context, faults
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _done: set[str] = set()
 
@@ -17,16 +21,17 @@ def before_fork() -> None:
     """Import everything that recording needs, each part once, and read what every child would read again."""
     try:
         _once("recording", _recording)
-        if "simpler" in sys.modules:
-            _once("harness", _harness)
+        harness = state.harness
+        if harness is not None and harness.is_loaded():
+            _once("harness", harness.import_hooks)
         if context.in_use():
             _once("api", _api)
     except Exception as error:
         faults.swallow("prepare for a fork", error)
 
 
-def _once(part: str, load: object) -> None:
-    if part not in _done and callable(load):
+def _once(part: str, load: Callable[[], None]) -> None:
+    if part not in _done:
         load()
         _done.add(part)
 
@@ -37,17 +42,12 @@ def _recording() -> None:
     import shlex
     import threading
 
-    from opentelemetry.instrumentation.scenetest import logline
-    from opentelemetry.instrumentation.scenetest.record import autoload, decorate, lines, observe, outcomes, outputs
+    from opentelemetry.instrumentation.scenetest.conditions import logline
+    from opentelemetry.instrumentation.scenetest.record import autoload, decorate, observe, outcomes
+    from opentelemetry.instrumentation.scenetest.rundir import lines
 
-    _ = atexit, json, shlex, threading, logline, decorate, lines, observe, outcomes, outputs
+    _ = atexit, json, shlex, threading, logline, decorate, lines, observe, outcomes
     autoload.installed()
-
-
-def _harness() -> None:
-    from opentelemetry.instrumentation.scenetest.record.simpler import cases, runner, workers
-
-    _ = cases, runner, workers
 
 
 def _api() -> None:

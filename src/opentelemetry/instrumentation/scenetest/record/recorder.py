@@ -9,7 +9,9 @@ import os
 from contextvars import ContextVar
 from time import monotonic_ns
 
-from opentelemetry.instrumentation.scenetest.record import autoload, context, faults, session
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.record import autoload, context, session
+from opentelemetry.instrumentation.scenetest.record.state import state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def current() -> Span | None:
     or belongs to another process is stepped over.
     """
     span = _current.get()
-    while span is not None and (span.session is None or span.session is not session.current):
+    while span is not None and (span.session is None or span.session is not state.session):
         span = span.outer
     return span
 
@@ -85,7 +87,7 @@ class Span:
     def __enter__(self: Self) -> Self:
         span = self
         try:
-            recording = session.current or session.begin()
+            recording = state.session or session.begin()
             if recording is not None:
                 if self._entered:
                     span = self._repeat()
@@ -104,7 +106,7 @@ class Span:
             span = self._entry() if self._repeats else self
             span.leave()
             recording, span.session = span.session, None
-            if recording is not None and recording is session.current:
+            if recording is not None and recording is state.session:
                 span._close(recording, end, kind)
         except Exception as fault:
             faults.swallow("record everything", fault)
@@ -232,7 +234,8 @@ class case(Span):  # noqa: N801
         return case(self.suite, self.name, **self._given)  # type: ignore[arg-type]
 
     def _open(self, recording: session.Session) -> None:
-        from opentelemetry.instrumentation.scenetest.record import lines, observe
+        from opentelemetry.instrumentation.scenetest.conditions import case as of_case
+        from opentelemetry.instrumentation.scenetest.rundir import lines
 
         self.outer = outer = current()
         self.holder, self.rounds = self, session.Rounds()
@@ -244,7 +247,7 @@ class case(Span):  # noqa: N801
         above = parent.id if parent else None
         recording.write_open("case", self.id, self.trace, above, suite=suite, name=name, attributes=attributes, **mark)
         self._begin(recording)
-        self._pressure = observe.cpu_pressure()
+        self._pressure = of_case.cpu_pressure()
 
     def _close(
         self,
@@ -253,10 +256,10 @@ class case(Span):  # noqa: N801
         kind: type[BaseException] | None,
         attributes: Mapping[str, object] | None = None,
     ) -> None:
-        from opentelemetry.instrumentation.scenetest.record import observe
+        from opentelemetry.instrumentation.scenetest.conditions import case as of_case
 
         recording.before_dispatch()
-        super()._close(recording, end, kind, observe.cpu_pressure_since(self._pressure, end - self.start))
+        super()._close(recording, end, kind, of_case.cpu_pressure_since(self._pressure, end - self.start))
 
 
 class phase(Span):  # noqa: N801
@@ -278,7 +281,7 @@ class phase(Span):  # noqa: N801
         return phase(self.name, **self._given)
 
     def _open(self, recording: session.Session) -> None:
-        from opentelemetry.instrumentation.scenetest.record import lines
+        from opentelemetry.instrumentation.scenetest.rundir import lines
 
         self.outer = outer = current()
         self.holder = outer.holder if outer else None
@@ -328,7 +331,7 @@ class dispatch(Span):  # noqa: N801
         self.number = next(recording.ids)
         number = next(rounds.numbers) if self._round is None else rounds.go_on_from(self._round)
         if holder is None or self._given or holder.live is not None:
-            from opentelemetry.instrumentation.scenetest.record import lines
+            from opentelemetry.instrumentation.scenetest.rundir import lines
 
             parent = recording.process_span()[1] if holder is None else holder.id
             attributes = lines.attributes(self._given)

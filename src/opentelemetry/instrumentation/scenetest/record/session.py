@@ -9,38 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from _operator import index
-from _thread import RLock
 from itertools import count
 from time import monotonic_ns
 
-from opentelemetry.instrumentation.scenetest import journal
-from opentelemetry.instrumentation.scenetest.record import autoload, context, faults, preload, watch
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
+from opentelemetry.instrumentation.scenetest.record.state import state
+from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from opentelemetry.trace import TracerProvider
-
-    from opentelemetry.instrumentation.scenetest.conditions import Value
+    from opentelemetry.instrumentation.scenetest.conditions.values import Value
     from opentelemetry.instrumentation.scenetest.record.live import Live
 
 _SPAN_IDS = 1 << 63
-
-instrumented = False
-"""Whether `instrument()` is in force. Without it nothing is observed, logged or recorded."""
-
-directory: str | None = None
-"""The run directory, or None where there is nothing but the log line."""
-
-tracer_provider: TracerProvider | None = None
-"""The provider that was passed to `instrument()`."""
-
-current: Session | None = None
-"""The session of this process, once it has one."""
-
-_lock = RLock()
 
 
 class Rounds:
@@ -98,7 +83,7 @@ class Session:
         self._made_live = False
         self._process_span: tuple[str, str] | None = None
         self._rounds: dict[str, Rounds] = {}
-        self._writer: journal.Writer | None = None
+        self._writer: writer.Writer | None = None
         self.recording = run is not None
         if run is not None:
             self._begin_journal(run)
@@ -116,7 +101,7 @@ class Session:
         """Observe the conditions again, write them if they changed, and log them if that was not done yet."""
         from opentelemetry.instrumentation.scenetest.record import observe
 
-        with _lock:
+        with state.lock:
             fingerprint = autoload.fingerprint()
             found = observe.conditions()
             if found != self.conditions:
@@ -131,7 +116,7 @@ class Session:
     def write_line(self, kind: str, **fields: object) -> None:
         """Append one line to the journal; fields that are None or empty are left out."""
         if self._writer is not None:
-            from opentelemetry.instrumentation.scenetest.record import lines
+            from opentelemetry.instrumentation.scenetest.rundir import lines
 
             self.write(lines.line(kind, **fields))
 
@@ -144,11 +129,11 @@ class Session:
 
         What lies below it follows it.
         """
-        if tracer_provider is None and (directory is not None or not context.in_use()):
+        if state.tracer_provider is None and (state.directory is not None or not context.in_use()):
             return None
         from opentelemetry.instrumentation.scenetest.record import live
 
-        begun = live.begin(tracer_provider, directory, kind, attributes, **names)
+        begun = live.begin(state.tracer_provider, state.directory, kind, attributes, **names)
         self._made_live = self._made_live or begun is not None
         return begun
 
@@ -158,7 +143,7 @@ class Session:
 
     def process_span(self) -> tuple[str, str]:
         """Return trace and span id of the span that holds what lies outside any case; it opens when first asked for."""
-        with _lock:
+        with state.lock:
             if self._process_span is None:
                 self._process_span = self._open_process_span()
             return self._process_span
@@ -187,7 +172,7 @@ class Session:
         if self._made_live:
             from opentelemetry.instrumentation.scenetest.record import live
 
-            live.flush(tracer_provider)
+            live.flush(state.tracer_provider)
 
     def close(self) -> None:
         """Let go of the journal, and so of its lock."""
@@ -200,13 +185,13 @@ class Session:
         from opentelemetry.instrumentation.scenetest.record import observe
 
         try:
-            self._writer = journal.Writer(run)
+            self._writer = writer.Writer(run)
             _complete(run)
             self.write = self._writer.write
             self.conditions = observe.conditions()
-            if tracer_provider is None:  # a given provider exports everything itself
-                watch.start(run)
-            self.write_line("process", schema=journal.SCHEMA, **observe.identity(), conditions=self.conditions)
+            if state.tracer_provider is None:  # a given provider exports everything itself
+                handover.start(run)
+            self.write_line("process", schema=layout.SCHEMA, **observe.identity(), conditions=self.conditions)
         except Exception as error:
             self.close()
             faults.swallow(f"write a journal in {run}", error)
@@ -214,9 +199,9 @@ class Session:
 
 def _complete(run: str) -> None:
     """Describe a run anew if its maker ended, and took away what was empty then, before this process recorded."""
-    if not os.path.exists(os.path.join(run, journal.RUN_FILE)):
+    if not os.path.exists(os.path.join(run, layout.RUN_FILE)):
         try:
-            journal.write_facts(run, by="instrument", command=sys.orig_argv, name=os.path.basename(run))
+            run_file.write(run, by="instrument", command=sys.orig_argv, name=os.path.basename(run))
         except OSError:  # another process was quicker, or there is no space; the journal stands on its own
             return
 
@@ -227,27 +212,26 @@ def _write_nothing(line: bytes) -> None:
 
 def begin() -> Session | None:
     """Make the session of this process, unless it is not instrumented."""
-    global current
-    if not instrumented:
+    if not state.instrumented:
         return None
-    with _lock:
-        if current is None:
+    with state.lock:
+        if state.session is None:
             _at_end()
-            current = Session(directory)
-    return current
+            state.session = Session(state.directory)
+    return state.session
 
 
 def finish() -> None:
     """End the session cleanly in a forked child whose work is done, before its `os._exit`."""
     _end()
-    if current is not None:
-        current.flush()
+    if state.session is not None:
+        state.session.flush()
 
 
 def _end() -> None:
-    if current is not None:
+    if state.session is not None:
         try:
-            current.finish()
+            state.session.finish()
         except Exception as error:
             faults.swallow("record everything", error)
 
@@ -260,10 +244,9 @@ def discard() -> None:
 
 def let_go() -> None:
     """Free the lock of the journal, whose end is written."""
-    global current
-    if current is not None:
-        current.close()
-        current = None
+    if state.session is not None:
+        state.session.close()
+        state.session = None
 
 
 def _at_exit() -> None:
@@ -284,15 +267,13 @@ def _at_end() -> None:
 
 
 def _forget_in_child() -> None:
-    global current, _lock
-    _lock = RLock()
-    if current is not None:
-        inherited, current = current, None
+    inherited = state.drop_in_child()
+    if inherited is not None:
         inherited.close()
 
 
 def _before_fork() -> None:
-    if instrumented:
+    if state.instrumented:
         preload.before_fork()
 
 

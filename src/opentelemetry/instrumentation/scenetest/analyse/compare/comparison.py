@@ -8,10 +8,11 @@ from difflib import get_close_matches
 
 from opentelemetry.instrumentation.scenetest.analyse.compare import gate
 from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference, Gate
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Options, Row, judged
-from opentelemetry.instrumentation.scenetest.analyse.compare.samples import Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
-from opentelemetry.instrumentation.scenetest.conditions import CONDITIONS, NOT_RECORDED, RULER, Value
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 REVISION = "vcs.ref.head.revision"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from opentelemetry.instrumentation.scenetest.conditions import NOT_RECORDED, UNKNOWN, Value
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 
 ALLOW_NOT_RECORDED = "not-recorded"
 """What a user allows to accept every condition that was not recorded."""

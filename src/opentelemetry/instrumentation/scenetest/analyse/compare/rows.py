@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.samples import DISPATCH, Key, Repetition, Round
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH, Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import floor, tick
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm, order

@@ -1,0 +1,204 @@
+"""Conditions of a case: what the caller or the harness tells of it, and the load of the CPUs while it ran."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opentelemetry.instrumentation.scenetest.conditions.condition import Condition
+from opentelemetry.instrumentation.scenetest.conditions.files import read
+from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN, Value
+
+
+def cpu_pressure() -> int | None:
+    """Return for how many microseconds since boot some task waited for a CPU; None where the kernel does not tell."""
+    text = read("/proc/pressure/cpu")
+    total = text.partition("total=")[2].split("\n", 1)[0]
+    return int(total) if total.isdigit() else None
+
+
+def cpu_pressure_since(before: int | None, duration_ns: int) -> dict[str, Value]:
+    """Return `scenetest.cpu.pressure` of the time since an earlier `cpu_pressure()`."""
+    now = cpu_pressure()
+    if before is None or now is None or duration_ns <= 0:
+        return {"scenetest.cpu.pressure": UNKNOWN}
+    return {"scenetest.cpu.pressure": round(min(1.0, (now - before) * 1000 / duration_ns), 4)}
+
+
+CASE: Final = (
+    Condition(
+        "code.file.path",
+        str,
+        "case",
+        "context",
+        meaning="file of the scene",
+        observed="__file__ of the module of the SceneTestCase",
+    ),
+    Condition(
+        "scenetest.level",
+        int,
+        "case",
+        "ruler",
+        meaning="level of the scene: 2, 3 or 4",
+        observed="SceneTestCase._st_level, Worker.level",
+        why="another level dispatches through other processes",
+    ),
+    Condition(
+        "scenetest.platform",
+        str,
+        "case",
+        "ruler",
+        meaning="platform, for example a2a3sim",
+        observed="Worker._config",
+        why="a simulator and a device, or two devices, are different machines",
+    ),
+    Condition(
+        "scenetest.runtime",
+        str,
+        "case",
+        "ruler",
+        meaning="runtime, for example host_build_graph",
+        observed="SceneTestCase._st_runtime",
+        why="another runtime is another program",
+    ),
+    Condition(
+        "scenetest.devices",
+        int,
+        "case",
+        "ruler",
+        meaning="number of devices of the Worker",
+        observed="Worker._config",
+        why="a dispatch waits for the slowest of its devices",
+    ),
+    Condition(
+        "scenetest.device.id",
+        str,
+        "case",
+        "context",
+        meaning="device ids of the Worker, comma-separated",
+        observed="Worker._config",
+    ),
+    Condition(
+        "scenetest.workers.chip",
+        int,
+        "case",
+        "ruler",
+        meaning="forked chip workers",
+        observed="Worker._chip_pids",
+        why="workers poll their mailboxes, so each one more takes a CPU from the measured process",
+    ),
+    Condition(
+        "scenetest.workers.sub",
+        int,
+        "case",
+        "ruler",
+        meaning="forked sub workers",
+        observed="Worker._sub_pids",
+        why="workers poll their mailboxes, so each one more takes a CPU from the measured process",
+    ),
+    Condition(
+        "scenetest.workers.next_level",
+        int,
+        "case",
+        "ruler",
+        meaning="forked next-level workers",
+        observed="Worker._next_level_pids",
+        why="workers poll their mailboxes, so each one more takes a CPU from the measured process",
+    ),
+    Condition(
+        "scenetest.sdma",
+        bool,
+        "case",
+        "ruler",
+        meaning="the Worker holds SDMA streams",
+        observed="Worker._config",
+        why="transfers take another path",
+    ),
+    Condition(
+        "scenetest.prewarm",
+        bool,
+        "case",
+        "ruler",
+        meaning="Worker.init was given a prewarm_config",
+        observed="arguments of Worker.init",
+        why="it moves work out of the first round",
+    ),
+    Condition(
+        "scenetest.aicpu_threads",
+        int,
+        "case",
+        "ruler",
+        meaning="aicpu_thread_num; 0 is the default",
+        observed="config of the case",
+        why="scheduling is shared by that many threads",
+    ),
+    Condition(
+        "scenetest.ring.task_window",
+        str,
+        "case",
+        "ruler",
+        meaning="ring_task_window; 0 is unset",
+        observed="config of the case",
+        why="the size of the rings decides whether a task waits for room",
+    ),
+    Condition(
+        "scenetest.ring.heap",
+        str,
+        "case",
+        "ruler",
+        meaning="ring_heap; 0 is unset",
+        observed="config of the case",
+        why="the size of the rings decides whether a task waits for room",
+    ),
+    Condition(
+        "scenetest.ring.dep_pool",
+        str,
+        "case",
+        "ruler",
+        meaning="ring_dep_pool; 0 is unset",
+        observed="config of the case",
+        why="the size of the rings decides whether a task waits for room",
+    ),
+    Condition(
+        "scenetest.golden_skipped",
+        bool,
+        "case",
+        "ruler",
+        meaning="the golden was neither computed nor compared",
+        observed="argument of _run_and_validate, or skip_golden of the case, or SKIP_GOLDEN of the class",
+        why="the golden runs on the same CPUs between the rounds and leaves other caches behind",
+    ),
+    Condition(
+        "scenetest.diagnostics",
+        str,
+        "case",
+        "ruler",
+        meaning="effective diagnostics as `name=value`, comma-separated; `off` for none",
+        observed="arguments of _run_and_validate; off when rounds > 1",
+        why="collecting them is part of the measured time",
+    ),
+    Condition(
+        "scenetest.sanitizer",
+        str,
+        "case",
+        "ruler",
+        meaning="sanitizers of the native build",
+        observed="KernelCompiler._sanitizers",
+        why="sanitized code is several times slower",
+    ),
+    Condition(
+        "scenetest.rounds",
+        int,
+        "case",
+        "context",
+        meaning="rounds asked for",
+        observed="argument of _run_and_validate",
+    ),
+    Condition(
+        "scenetest.cpu.pressure",
+        float,
+        "case",
+        "context",
+        meaning="share of the case's time in which some task waited for a CPU, 0 to 1",
+        observed="total of /proc/pressure/cpu at its two ends",
+    ),
+)

@@ -1,0 +1,52 @@
+"""One condition of a measurement, as the files of this package declare it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from opentelemetry.instrumentation.scenetest.conditions.values import Value
+
+
+class Seen(NamedTuple):
+    """What recording has seen of its process, for the observers.
+
+    Attributes:
+        autoload: what torch's backend autoload did, by attribute.
+        harness: what the harness tells of itself, by attribute; empty where none is loaded.
+        has_harness: whether a harness is loaded.
+    """
+
+    autoload: Mapping[str, Value]
+    harness: Mapping[str, Value]
+    has_harness: bool
+
+
+class Condition(NamedTuple):
+    """One condition of a measurement.
+
+    Attributes:
+        attribute: the OpenTelemetry attribute that carries it.
+        type: the type of its value; `UNKNOWN` is allowed beside it.
+        scope: `process` holds for the process and may change while it lives, `case` for one case.
+        use: a `ruler` condition must be equal before two timings may be compared, `context` is shown and never fatal.
+        meaning: its values and unit.
+        observed: how it is observed, with the source of the fact.
+        why: why a difference in it makes two timings incomparable; empty for context.
+        observe: observes it, None where it does not apply; absent for what the recorder is told with a case.
+        moment: `now` at every look, `once` a process, or `worker_init`: when the harness takes its own snapshot, else
+            at the first case.
+    """
+
+    attribute: str
+    type: type[str] | type[bool] | type[int] | type[float]
+    scope: Literal["process", "case"]
+    use: Literal["ruler", "context"]
+    meaning: str
+    observed: str
+    why: str = ""
+    observe: Callable[[Seen], Value | None] | None = None
+    moment: Literal["now", "once", "worker_init"] = "now"

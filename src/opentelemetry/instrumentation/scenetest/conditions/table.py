@@ -1,0 +1,70 @@
+"""All conditions of a measurement, and the ruler that they make.
+
+This table is the only place that declares a condition. The recorder observes by it, the reader tells rulers apart by
+it, the documentation is rendered from it. A condition that does not apply to a process or a case is absent from the
+record; one that applies and was not observed has the value `UNKNOWN`, never a guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.conditions.case import CASE
+from opentelemetry.instrumentation.scenetest.conditions.harness import HARNESS
+from opentelemetry.instrumentation.scenetest.conditions.host import HOST
+from opentelemetry.instrumentation.scenetest.conditions.torch import TORCH
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
+
+CONDITIONS: Final = {condition.attribute: condition for condition in (*TORCH, *HARNESS, *HOST, *CASE)}
+"""Every condition by its attribute, in the order in which they are shown."""
+
+RULER: Final = tuple(condition.attribute for condition in CONDITIONS.values() if condition.use == "ruler")
+"""Attributes that must be equal before two timings may be compared."""
+
+
+def observe(seen: Seen, moments: Container[str]) -> dict[str, Value]:
+    """Observe the conditions of the process that are looked at at these moments; what fails is `unknown`."""
+    found: dict[str, Value] = {}
+    for condition in CONDITIONS.values():
+        if condition.observe is None or condition.moment not in moments:
+            continue
+        try:
+            value = condition.observe(seen)
+        except Exception as error:
+            faults.swallow(f"observe {condition.attribute}", error)
+            value = UNKNOWN
+        if value is not None:
+            found[condition.attribute] = value
+    return found
+
+
+def why(attribute: str) -> str:
+    """Return why a ruler condition matters; for one without a reason what it means."""
+    condition = CONDITIONS[attribute]
+    return condition.why or condition.meaning
+
+
+def ruler(process: Mapping[str, Value], case: Mapping[str, Value]) -> str:
+    """Return `scenetest.ruler`: a short hash over the ruler conditions in force at a dispatch.
+
+    Args:
+        process: conditions of the process in force at the dispatch.
+        case: attributes of its case; empty outside any case.
+
+    Returns:
+        Twelve hexadecimal digits, equal exactly when all ruler conditions are; `UNKNOWN` when one of them is, or was
+        not recorded.
+    """
+    present = [(key, found) for key in RULER if (found := process.get(key, case.get(key))) is not None]
+    if any(found in (UNKNOWN, NOT_RECORDED) for _, found in present):
+        return UNKNOWN
+    text = "\n".join(f"{key}={type(found).__name__}:{found!r}" for key, found in present)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:12]

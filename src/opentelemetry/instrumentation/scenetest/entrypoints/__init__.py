@@ -1,0 +1,1 @@
+"""What others load by name: instrumentor, resource detector, pytest plugin, and what the .pth calls."""

@@ -1,0 +1,111 @@
+"""`instrument()` and `uninstrument()`: the observer, the run directory, the hooks; and the way back."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from opentelemetry.instrumentation.scenetest import destination, faults
+from opentelemetry.instrumentation.scenetest.harness import simpler
+from opentelemetry.instrumentation.scenetest.record import autoload, session
+from opentelemetry.instrumentation.scenetest.record.state import state
+from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+_NAME = "scenetest"
+
+
+def instrument(
+    tracer_provider: TracerProvider | None = None, journal_dir: str | os.PathLike[str] | None = None
+) -> None:
+    """Observe torch's autoload, hook the harness and record to a run directory, if there is to be one.
+
+    Args:
+        tracer_provider: the provider to make spans with, at once. It is taken at any later call, too: a process of a
+            run is instrumented before its program begins.
+        journal_dir: the store in which to make the run directory.
+    """
+    if _is_disabled():
+        return
+    if tracer_provider is not None:
+        state.tracer_provider = tracer_provider
+    if state.instrumented:
+        return
+    try:
+        state.harness = simpler
+        simpler.install()
+        autoload.install()
+        state.directory = os.environ.get(layout.RUN_VARIABLE) or _make_run(journal_dir)
+        state.instrumented = True
+        if state.directory:
+            handover.hold(state.directory)
+    except Exception as error:
+        faults.swallow("instrument this process", error)
+
+
+def uninstrument() -> None:
+    """Restore everything that `instrument()` changed."""
+    if not state.instrumented:
+        return
+    autoload.uninstall()
+    simpler.uninstall()
+    session.discard()
+    handover.release()
+    state.instrumented, state.directory, state.tracer_provider = False, None, None
+    if state.made_run is not None:
+        os.environ.pop(layout.RUN_VARIABLE, None)
+        _clear_up(state.made_run)
+        state.made_run = None
+
+
+def _is_disabled() -> bool:
+    # opentelemetry.io: configuration/sdk-environment-variables, and disabling of zero-code instrumentations in Python
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return True
+    return _NAME in (name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(","))
+
+
+def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
+    store = os.fspath(journal_dir) if journal_dir else os.environ.get(layout.STORE_VARIABLE)
+    if not store and not destination.has_endpoint():
+        return None
+    if not (store := store or layout.state_store()):
+        faults.warn_once(f"nothing is recorded: this user has no home directory; set {layout.STORE_VARIABLE}")
+        return None
+    import atexit
+
+    try:
+        state.made_run = run_file.make_run(store, by="instrument", command=sys.orig_argv)
+    except OSError as error:
+        faults.swallow("make a run directory", error)
+        return None
+    os.environ[layout.RUN_VARIABLE] = state.made_run
+    atexit.register(_leave, state.made_run, os.getpid())
+    return state.made_run
+
+
+def _leave(directory: str, maker: int) -> None:
+    """End the run that this process made, as the last thing that it does; its forked children have no part in that."""
+    if os.getpid() != maker:
+        return
+    try:
+        session.let_go()
+        handover.release()
+        if not _clear_up(directory) and (state.tracer_provider is None or handover.is_watched(directory)):
+            handover.wait(directory)
+    except KeyboardInterrupt:
+        return
+    except Exception as error:
+        faults.swallow("end the run", error)
+
+
+def _clear_up(directory: str) -> bool:
+    """Remove a run in which nothing was recorded, and tell whether there is no run now."""
+    try:
+        return run_file.remove_if_empty(directory)
+    except OSError:
+        # Somebody may have moved or removed it.
+        return True

@@ -1,0 +1,200 @@
+"""Hooks on `simpler.worker`: dispatches, the state of things at `Worker.init`, the end of forked children."""
+
+from __future__ import annotations
+
+import os
+from functools import wraps
+from weakref import ref
+
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.harness.simpler import facts
+from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Hook
+from opentelemetry.instrumentation.scenetest.record import observe, recorder, session
+from opentelemetry.instrumentation.scenetest.record.state import state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
+
+
+class Item:
+    """A pytest item, which becomes a case at its first dispatch outside any.
+
+    Args:
+        nodeid: pytest's id of it.
+
+    Attributes:
+        error: type of the exception that the item failed with.
+    """
+
+    def __init__(self, nodeid: str) -> None:
+        self.error: type[BaseException] | None = None
+        self._suite, _, self._name = nodeid.rpartition("::")
+        self._pid = os.getpid()
+        self._case: recorder.case | None = None
+
+    def begin(self, worker: Any) -> bool:
+        """Open the case, once, and not in a child that was forked meanwhile; tell whether that was now."""
+        if self._case is not None or os.getpid() != self._pid:
+            return False
+        self._case = recorder.case(self._suite, self._name, **facts.of_worker(worker))  # type: ignore[arg-type]
+        self._case.__enter__()
+        return True
+
+    def end(self) -> None:
+        """Close the case, if it was opened."""
+        if self._case is not None:
+            self._case.__exit__(self.error, None, None)
+
+
+item: Item | None = None
+"""The pytest item that runs."""
+
+
+class _Submitted(recorder.dispatch):
+    """A dispatch of which only a `wait` sees the end."""
+
+    __slots__ = ("run_id",)
+
+    run_id: int | None
+
+    def _close(
+        self,
+        recording: session.Session,
+        end: int,
+        kind: type[BaseException] | None,
+        attributes: Mapping[str, object] | None = None,
+    ) -> None:
+        super()._close(recording, end, kind, {"scenetest.run_id": self.run_id} if self.run_id is not None else None)
+
+
+_submitted: dict[ref[Any], _Submitted] = {}
+"""Dispatches that are still to be waited for, by their handle. What is never waited for stays open."""
+
+
+def _forget(handle: ref[Any]) -> None:
+    _submitted.pop(handle, None)
+
+
+def _run(original: Function) -> Function:
+    @wraps(original)
+    def run(self: Any, *args: Any, **keywords: Any) -> Any:
+        if _in_dispatch():
+            return original(self, *args, **keywords)
+        with recorder.dispatch(**_attributes(self, args, keywords)):
+            return original(self, *args, **keywords)
+
+    return run
+
+
+def _submit(original: Function) -> Function:
+    @wraps(original)
+    def submit(self: Any, *args: Any, **keywords: Any) -> Any:
+        if _in_dispatch():  # of `run`, which is submit and wait
+            return original(self, *args, **keywords)
+        span = _Submitted(**_attributes(self, args, keywords), **{"async": True})
+        span.run_id = None
+        span.__enter__()
+        try:
+            handle = original(self, *args, **keywords)
+        except BaseException as error:
+            span.__exit__(type(error), error, None)
+            raise
+        span.leave()
+        try:
+            span.run_id = getattr(handle, "_run_id", None)
+            _submitted[ref(handle, _forget)] = span
+        except Exception as fault:
+            faults.swallow("follow a submitted dispatch to its end", fault)
+        return handle
+
+    return submit
+
+
+def _wait(original: Function) -> Function:
+    @wraps(original)
+    def wait(self: Any, *args: Any, **keywords: Any) -> Any:
+        if not _submitted:
+            return original(self, *args, **keywords)
+        try:
+            result = original(self, *args, **keywords)
+        except BaseException as error:
+            # A timeout leaves the run as it is: it can be waited for again.
+            if getattr(self, "_terminal", not isinstance(error, TimeoutError)):
+                _end(self, type(error))
+            raise
+        _end(self, None)
+        return result
+
+    return wait
+
+
+def _end(handle: Any, error: type[BaseException] | None) -> None:
+    span = _submitted.pop(ref(handle), None)
+    if span is not None:
+        span.__exit__(error, None, None)
+
+
+def _init(original: Function) -> Function:
+    @wraps(original)
+    def init(self: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            from opentelemetry.instrumentation.scenetest.harness import simpler
+
+            simpler.hook_loaded()
+            observe.note_worker_init()
+            # Begun before the fork, so that what is slow the first time is not paid in a child, within a dispatch.
+            recording = state.session or session.begin()
+            if recording is not None:
+                recording.expire()
+        except Exception as error:
+            faults.swallow("note the conditions at Worker.init", error)
+        return original(self, *args, **keywords)
+
+    return init
+
+
+def _child_loop(original: Function) -> Function:
+    @wraps(original)
+    def loop(*args: Any, **keywords: Any) -> Any:
+        # A child has a session of its own when it ran Worker.init, which is when it dispatches.
+        if state.session is None:
+            return original(*args, **keywords)
+        try:
+            state.session.before_dispatch()  # now, and not within the dispatch of the parent
+        except Exception as error:
+            faults.swallow("note the conditions of a forked worker", error)
+        result = original(*args, **keywords)
+        session.finish()  # os._exit is next
+        return result
+
+    return loop
+
+
+def _in_dispatch() -> bool:
+    span = recorder.current()
+    return span is not None and isinstance(span.holder, recorder.dispatch)
+
+
+def _attributes(worker: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes of a dispatch: none within a case, which has them; outside any, what a case would have."""
+    try:
+        span = recorder.current()
+        if (span is not None and span.holder is not None) or (item is not None and item.begin(worker)):
+            return {}
+        return {"callable": facts.of_callable(args[0] if args else keywords["callable"]), **facts.of_worker(worker)}
+    except Exception as error:
+        faults.swallow("tell what a dispatch is run with", error)
+        return {}
+
+
+HOOKS = (
+    Hook("Worker.run", _run, "any dispatch"),
+    Hook("Worker.submit", _submit, "an asynchronous dispatch"),
+    Hook("RunHandle.wait", _wait, "the end of an asynchronous dispatch"),
+    Hook("Worker.init", _init, "what held at Worker.init"),
+    Hook("_run_mailbox_loop", _child_loop, "the clean end of a forked worker"),
+)

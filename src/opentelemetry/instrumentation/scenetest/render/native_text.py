@@ -1,0 +1,78 @@
+"""What `show` prints of the native timings: the users' figures, the tree of spans, what became of the markers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
+from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, Pass, passes
+from opentelemetry.instrumentation.scenetest.analyse.tree import tree
+from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.place import Counts, Native, Placed
+from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+
+_LABELS = {"control plane": "control plane/pass"}
+"""The control plane is a sum within a pass; two passes of one dispatch are never added."""
+
+
+class NativeView:
+    """The native records of a run by the dispatch or case that they stand under."""
+
+    def __init__(self, native: Native[Owner]) -> None:
+        self.counts = native.counts
+        self._spans: dict[str, list[Placed[Owner]]] = defaultdict(list)
+        self._passes: dict[str, list[Pass[Owner]]] = defaultdict(list)
+        for placed in native.spans:
+            if placed.window:
+                self._spans[placed.window.owner.span.span_id].append(placed)
+        for each in passes(native.spans):
+            if each.window:
+                self._passes[each.window.owner.span.span_id].append(each)
+
+    def figures(self, owners: Iterable[Span]) -> list[tuple[str, Durations]]:
+        """Return the users' figures over all passes of these dispatches, where they were measured."""
+        of_owners = [each for owner in owners for each in self._passes[owner.span_id]]
+        found = {column: [each.figures[column] for each in of_owners if column in each.figures] for column in COLUMNS}
+        return [(_LABELS.get(column, column), Durations.of(values)) for column, values in found.items() if values]
+
+    def print_tree(self, console: Console, owners: Sequence[Span], title: str = "native") -> None:
+        """Print the native spans of these dispatches as a tree: count, figures, share of the span above."""
+        root = tree(placed for owner in owners for placed in self._spans[owner.span_id])
+        if not root.below:
+            return
+        whole = sum(owner.duration_ns or 0 for owner in owners)
+        table = Table(f"  {title}", "count", "", "min", "median", "max", "share", box=None, pad_edge=False)
+        table.header_style = "dim"
+        for column in (1, 3, 4, 5, 6):
+            table.columns[column].justify = "right"
+        for depth, name, above in root.walk():
+            figures = Durations.of(name.durations)
+            unit, size = unit_of(figures.median)
+            numbers = (f"{number / size:.1f}" for number in (figures.minimum, figures.median, figures.maximum))
+            total = above.sum_ns if above else whole
+            share = f"{100 * name.sum_ns / total:.0f} %" if total else ""
+            label = (
+                name.name.removeprefix(above.name) if above and name.name.startswith(f"{above.name}.") else name.name
+            )
+            table.add_row(f"{'  ' * (depth + 2)}{plain(label)}", str(len(name.durations)), unit, *numbers, share)
+        console.print(table)
+
+
+def accounting(counts: Counts) -> str:
+    """Return in a line what became of the markers of a run; empty where its logs hold none."""
+    if not counts.seen and not counts.dropped:
+        return ""
+    words = [
+        f"{counts.seen} marker{'' if counts.seen == 1 else 's'}",
+        f"{counts.unplaced} not placed" if counts.unplaced else "all placed",
+        f"{counts.torn} torn" if counts.torn else "none torn",
+        f"{counts.dropped} dropped by the writer" if counts.dropped else "",
+        f"{counts.other_version} of a version that is not known here" if counts.other_version else "",
+        f"{counts.rank_unknown} bind phases of an unknown rank" if counts.rank_unknown else "",
+    ]
+    return ", ".join(word for word in words if word)

@@ -1,0 +1,105 @@
+"""A run in the Trace Event Format, which ui.perfetto.dev and chrome://tracing open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.place import Native
+from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+
+_NS_PER_US = 1000
+# Above every thread id of Linux (2^22), and apart from the numbered lanes of what was recorded.
+_NATIVE_LANES = 1 << 23
+_DEVICE_LANES = 1 << 24
+
+
+def trace(run: Run) -> dict[str, Any]:
+    """Return the run as one trace object.
+
+    Timestamps are microseconds of `CLOCK_MONOTONIC`, fractions kept, so that processes of one host line up. What never
+    returned is an instant at its start, marked as what it is.
+    """
+    events: list[dict[str, Any]] = []
+    for process in run.processes:
+        events += _process_events(process)
+    events += _native_events(run.native())
+    facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": run.command}
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": facts}
+
+
+def _process_events(process: Process) -> Iterator[dict[str, Any]]:
+    pid = process.record.pid
+    command = " ".join(process.record.facts.get("command") or ["python"])
+    yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": command}}
+    yield {"ph": "M", "pid": pid, "name": "process_labels", "args": {"labels": _labels(process)}}
+    for lane, span in lanes(_spans(process)):
+        event = {"pid": pid, "tid": lane, "name": _name(span), "cat": span.kind, "ts": span.start_ns / _NS_PER_US}
+        args = {**span.attributes, "outcome": span.outcome, "span_id": span.span_id, "trace_id": span.trace_id}
+        if span.duration_ns is None:
+            yield {**event, "ph": "i", "s": "t", "args": args}
+        else:
+            yield {**event, "ph": "X", "dur": span.duration_ns / _NS_PER_US, "args": args}
+
+
+def lanes(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
+    """Give each span the first lane in which it overlaps none without lying wholly inside it.
+
+    A track holds only events that nest; dispatches of several threads need not.
+    """
+    open_ends: list[list[int]] = []
+    for span in sorted(spans, key=lambda span: (span.start_ns, -(span.duration_ns or 0))):
+        end = span.start_ns if span.end_ns is None else span.end_ns
+        for ends in open_ends:
+            while ends and ends[-1] <= span.start_ns:
+                ends.pop()
+        free = (lane for lane, ends in enumerate(open_ends) if not ends or end <= ends[-1])
+        lane = next(free, len(open_ends))
+        if lane == len(open_ends):
+            open_ends.append([])
+        open_ends[lane].append(end)
+        yield lane, span
+
+
+def _spans(process: Process) -> Iterator[Span]:
+    for case in process.cases:
+        yield case.span
+        yield from case.phases
+    yield from process.phases
+    for _, dispatch in process.all_dispatches():
+        yield dispatch
+
+
+def _native_events(native: Native[Owner]) -> Iterator[dict[str, Any]]:
+    """The native spans on the lanes of the processes and threads that wrote them, device spans on one beside."""
+    named: set[tuple[int, int]] = set()
+    for placed in native.spans:
+        if placed.start_ns is None:
+            continue
+        span, owner = placed.span, placed.window.owner if placed.window else None
+        pid = span.pid or (owner.process.pid if owner else 0)
+        tid = _DEVICE_LANES + span.tid if span.on_device else _NATIVE_LANES + span.tid
+        if (pid, tid) not in named:
+            named.add((pid, tid))
+            what = "device" if span.on_device else "native" if placed.rank_known else "native, rank unknown"
+            yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": f"{what} {span.tid}"}}
+            if owner and pid != owner.process.pid and (pid, 0) not in named:
+                named.add((pid, 0))
+                name = f"forked by {owner.process.pid}"
+                yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}}
+        event = {"ph": "X", "pid": pid, "tid": tid, "name": span.name, "cat": "native"}
+        times = {"ts": placed.start_ns / _NS_PER_US, "dur": span.duration_ns / _NS_PER_US}
+        yield {**event, **times, "args": placed.attributes}
+
+
+def _labels(process: Process) -> str:
+    shown = ("torch.backend_autoload.effective", "torch_npu.loaded")
+    return ", ".join(f"{key}={process.record.conditions.get(key, 'not recorded')}" for key in shown)
+
+
+def _name(span: Span) -> str:
+    if span.kind == "case":
+        return f"{span.suite}::{span.name}"
+    return f"dispatch {span.round}" if span.kind == "dispatch" else span.name

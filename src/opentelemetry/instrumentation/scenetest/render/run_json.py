@@ -1,0 +1,79 @@
+"""A run as one JSON object, for `show --json` and for whoever reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.analyse.tree import by_name
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.place import Native
+from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+
+
+def document(run: Run, native: Native[Owner] | None = None) -> dict[str, Any]:
+    """Return a run as the object that `show --json` prints; docs/reference/json.md says what it holds.
+
+    Args:
+        run: the run.
+        native: its native records, where they are asked for.
+    """
+    return {
+        "run": {
+            "id": run.id,
+            "name": run.name,
+            "command": run.command,
+            "exit_code": run.exit_code,
+            "started": run.started.isoformat() if run.started else None,
+        },
+        "processes": [_process(process) for process in run.processes],
+        **({"native": [name.figures() for name in by_name(native.spans)]} if native else {}),
+        "problems": {"torn_lines": 0, **run.problems, **(native.counts.problems() if native else {})},
+    }
+
+
+def _process(process: Process) -> dict[str, Any]:
+    record = process.record
+    return {
+        "pid": record.pid,
+        "parent_pid": record.facts.get("parent_pid"),
+        "ended": record.ended,
+        "conditions": record.conditions,
+        "cases": [_case(case, process) for case in process.cases],
+        "dispatches": [_dispatch(dispatch, process) for dispatch in process.dispatches],
+    }
+
+
+def _case(case: Case, process: Process) -> dict[str, Any]:
+    return {
+        "suite": case.span.suite,
+        "name": case.span.name,
+        "outcome": case.span.outcome,
+        "attributes": _attributes(case.span, process),
+        "phases": [{"name": phase.name, **_times(phase, process)} for phase in case.phases],
+        "dispatches": [_dispatch(dispatch, process) for dispatch in case.dispatches],
+    }
+
+
+def _dispatch(dispatch: Span, process: Process) -> dict[str, Any]:
+    return {
+        "round": dispatch.round,
+        "outcome": dispatch.outcome,
+        **_times(dispatch, process),
+        "attributes": _attributes(dispatch, process),
+        "trace_id": dispatch.trace_id,
+        "span_id": dispatch.span_id,
+    }
+
+
+def _times(span: Span, process: Process) -> dict[str, int | None]:
+    return {"start_unix_ns": process.record.unix_ns(span.start_ns), "duration_ns": span.duration_ns}
+
+
+def _attributes(span: Span, process: Process) -> dict[str, Value]:
+    """A span's own attributes, its ruler, its error, and the conditions that were others than the process's last."""
+    last = process.record.conditions
+    changed = {key: value for key, value in span.conditions.items() if last.get(key) != value}
+    error: dict[str, Value] = {"error.type": span.error_type} if span.error_type else {}
+    return {**changed, **span.attributes, **error, "scenetest.ruler": span.ruler}

@@ -1,0 +1,182 @@
+"""What `show` prints for people: the verdict, the line of conditions, the command, a table for each case."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from opentelemetry.instrumentation.scenetest.analyse import contamination, runs
+from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
+from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, raw_attribute
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
+from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
+from opentelemetry.instrumentation.scenetest.render.native_text import NativeView, accounting
+from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+
+_STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
+_SHORT_ID = 8
+_SHOWN_IDS = 3
+_OTHERS = 10
+"""Rounds of a case that did not pass, of which each is told."""
+_WIDE = 40
+_UNLIMITED = 10_000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that cuts nothing on a narrow terminal: a number that is cut reads as another one."""
+    return Console(stderr=stderr, soft_wrap=True, highlight=False, width=_UNLIMITED)
+
+
+def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:
+    """Print a run: verdict, conditions, command, cases, problems; with their native timings, perhaps as trees."""
+    found = contamination.verdict(run)
+    console.print(Text.assemble((found.word, _STYLES[found.word]), "  ", plain(found.reason)))
+    console.print(Text("  ".join(_headline(run))))
+    if run.command:
+        console.print(Text(f"  {plain(shlex.join(run.command))}", style="dim"))
+    for process in run.processes:
+        _print_process(console, process, native, with_pid=len(run.processes) > 1, with_tree=with_tree)
+    if line := accounting(native.counts):
+        console.print(Text(f"  {line}"))
+    for line in _remarks(run):
+        console.print(Text(line, style="yellow"))
+
+
+def print_conditions(console: Console, run: Run) -> None:
+    """Print every condition of every process, with its use and how it was observed."""
+    for process in run.processes:
+        console.print(Text(f"\nprocess {process.record.pid}, ended: {process.record.ended}", style="bold"))
+        shown = [(key, plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
+        keys = max(len(key) for key, _ in shown)
+        values = max((len(value) for _, value in shown if len(value) < _WIDE), default=0)
+        for attribute, value in shown:
+            use, observed = _declared(attribute)
+            console.print(Text(f"  {attribute:<{keys}}  {value:<{values}}  {use:<7}  "), end="")
+            console.print(Text(observed, style="dim"))
+
+
+def _declared(attribute: str) -> tuple[str, str]:
+    """Return use and observation of a condition; a later version may have recorded one that this one does not know."""
+    condition = CONDITIONS.get(attribute)
+    return (condition.use, condition.observed) if condition else ("", "not known to this version")
+
+
+def _headline(run: Run) -> Iterable[str]:
+    """Yield name, time, exit code, rulers, platform, revision, native build and what stderr was."""
+    yield run.path.name  # what the next command takes; of two runs of one name the second has a number
+    if run.started:
+        yield f"{run.started:%d %b %H:%M}"
+    yield "exit code not known" if run.exit_code is None else f"exit {run.exit_code}"
+    dispatches = [dispatch for process in run.processes for _, dispatch in process.all_dispatches()]
+    rulers = {dispatch.ruler for dispatch in dispatches}
+    known = len(rulers - {UNKNOWN})
+    yield f"{known} ruler{'' if known == 1 else 's'}" + (" and an unknown one" if UNKNOWN in rulers else "")
+    cases = [case.span for process in run.processes for case in process.cases]
+    yield from _values([span.how for span in (*cases, *dispatches)], "scenetest.platform")
+    processes = [process.record.conditions for process in run.processes]
+    dirty: dict[str, bool] = run.facts.get("dirty") or {}
+    changed = " with changes" if any(dirty.values()) else ""
+    for revision in _values(processes, "vcs.ref.head.revision"):
+        yield f"simpler {revision[:_SHORT_ID]}{changed}"
+    builds = {build for ids in _values(processes, "scenetest.native.build_ids") for build in ids.split(",")}
+    if builds:
+        ids = sorted({build.partition("=")[2][:_SHORT_ID] for build in builds})
+        yield "native " + " ".join(ids[:_SHOWN_IDS]) + (" ..." if len(ids) > _SHOWN_IDS else "")
+    yield "stderr: " + ", ".join(_values(processes, "scenetest.stderr"))
+    if (at_once := runs.processes_at_once(run)) > 1:
+        yield f"{at_once} processes dispatched at once"
+
+
+def _print_process(console: Console, process: Process, native: NativeView, *, with_pid: bool, with_tree: bool) -> None:
+    pid = f"  pid {process.record.pid}" if with_pid else ""
+    ended = {"lost": "  the process was lost", "running": "  still running"}.get(process.record.ended, "")
+    for case in process.cases:
+        console.print(Text(_case_line(case) + pid + ended))
+        _print_dispatches(console, case.dispatches, native)
+        if with_tree:
+            native.print_tree(console, case.dispatches)
+            native.print_tree(console, [case.span], "native, outside any dispatch")
+    groups: dict[str, list[Span]] = {}
+    for dispatch in process.dispatches:
+        groups.setdefault(str(dispatch.attributes.get("scenetest.callable", "outside any case")), []).append(dispatch)
+    for name, dispatches in groups.items():
+        console.print(Text(f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
+        _print_dispatches(console, dispatches, native)
+        if with_tree:
+            native.print_tree(console, dispatches)
+
+
+def _case_line(case: Case) -> str:
+    attributes = {key: value for key, value in case.span.attributes.items() if value != NOT_RECORDED}
+    where = [str(attributes["scenetest.runtime"])] if "scenetest.runtime" in attributes else []
+    where += [f"L{attributes['scenetest.level']}"] if "scenetest.level" in attributes else []
+    asked = attributes.get("scenetest.rounds")
+    outcome = case.span.outcome + (f" ({case.span.error_type})" if case.span.error_type else "")
+    words = [f"{case.span.suite}::{case.span.name}", " ".join(where), outcome, _rounds(case.dispatches, asked)]
+    return plain("  ".join(word for word in words if word))
+
+
+def _rounds(dispatches: Sequence[Span], asked: Value | None) -> str:
+    if not dispatches and not asked:
+        return "no dispatch"
+    count = f"{len(dispatches)} round{'' if len(dispatches) == 1 else 's'}"
+    return count if asked is None or asked == len(dispatches) else f"{count} of {asked} asked for"
+
+
+def _print_dispatches(console: Console, dispatches: Sequence[Span], native: NativeView) -> None:
+    timed = [duration for one in dispatches if _counts(one) and (duration := one.duration_ns) is not None]
+    rows = [("dispatch", Durations.of(timed))] if timed else []
+    rows += native.figures(dispatches)
+    if rows:
+        table = Table("  ", "", "first", "min", "median", "max", box=None, pad_edge=False, header_style="dim")
+        for column in table.columns[2:]:
+            column.justify = "right"
+        for label, figures in rows:
+            unit, size = unit_of(figures.median)
+            numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
+            table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in numbers))
+        console.print(table)
+    others = [dispatch for dispatch in dispatches if dispatch.outcome != "pass"]
+    for dispatch in others[:_OTHERS]:
+        what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
+        console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
+    if more := others[_OTHERS:]:
+        console.print(Text(f"  {len(more)} more did not pass; --json has them all"))
+    waited = sum(1 for dispatch in dispatches if not _counts(dispatch))
+    if dispatches and DERIVED in dispatches[0].attributes:
+        console.print(Text("  dispatches are concluded from native markers: how long they took was not recorded"))
+    elif waited:
+        console.print(Text(f"  {waited} asynchronous: seen to end only when waited for, so not in the figures"))
+
+
+def _counts(dispatch: Span) -> bool:
+    return not dispatch.attributes.get("scenetest.async")
+
+
+def _remarks(run: Run) -> Iterable[str]:
+    processes = [process.record.conditions for process in run.processes]
+    for name in READ_BY_NOTHING:
+        for value in _values(processes, raw_attribute(name)):
+            yield f"{name}={value} is set, and nothing in the harness reads it"
+    for problem, count in run.problems.items():
+        yield f"{count} {problem.replace('_', ' ')}"
+
+
+def _values(mappings: Iterable[dict[str, Value]], attribute: str) -> list[str]:
+    return sorted({plain(_worded(mapping[attribute])) for mapping in mappings if attribute in mapping})
+
+
+def _in_table_order(conditions: dict[str, Value]) -> list[tuple[str, Value]]:
+    order = {attribute: place for place, attribute in enumerate(CONDITIONS)}
+    return sorted(conditions.items(), key=lambda item: order.get(item[0], len(order)))
+
+
+def _worded(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

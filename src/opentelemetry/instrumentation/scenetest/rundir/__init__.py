@@ -1,0 +1,1 @@
+"""A run directory: the only place that knows which files are in it, and what is in them."""

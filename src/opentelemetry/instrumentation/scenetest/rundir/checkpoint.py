@@ -1,0 +1,73 @@
+"""How much of a journal a backend has accepted: a small file beside it.
+
+Spans of a journal always come in the same order, so a count of them is an offset. Written after the backend has
+answered and never before: what dies in between is sent again, with the same ids.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+
+from opentelemetry.instrumentation.scenetest.rundir import layout
+
+SUFFIX = ".ack"
+
+NATIVE = "native"
+"""Stands for a journal's name where the native spans of a whole run are acknowledged."""
+
+
+@dataclass
+class Acknowledgement:
+    """What became of the first spans of a journal.
+
+    Attributes:
+        spans: how many are done with.
+        rejected: those of them that a backend threw away, by its own word.
+        set_aside: those of them that cannot be encoded.
+        complete: whether that is all of them, and no more can come.
+    """
+
+    spans: int = 0
+    rejected: int = 0
+    set_aside: int = 0
+    complete: bool = False
+
+
+def read(stem: Path) -> Acknowledgement:
+    """Read what is known; all zero for a journal of which nothing was sent, or where it cannot be read."""
+    try:
+        known = Acknowledgement(**json.loads(stem.with_name(stem.name + SUFFIX).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return Acknowledgement()
+    *counts, complete = astuple(known)
+    sound = isinstance(complete, bool) and all(isinstance(count, int) and 0 <= count <= sys.maxsize for count in counts)
+    return known if sound else Acknowledgement()
+
+
+def write(stem: Path, known: Acknowledgement) -> None:
+    """Replace it as a whole, so that a reader, or a death in between, never meets half of it."""
+    path = stem.with_name(stem.name + SUFFIX)
+    new = path.with_name(path.name + ".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, layout.FILE_MODE)
+    with open(descriptor, "w", encoding="ascii") as file:
+        json.dump(asdict(known), file)
+    new.replace(path)
+
+
+def forget(stem: Path) -> bool:
+    """Have everything sent again, with the ids that it had; False where nothing was sent yet."""
+    try:
+        stem.with_name(stem.name + SUFFIX).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def stem(path: Path) -> Path:
+    """Return the part of a journal's path that stays when it is marked incomplete."""
+    name = path.name.removesuffix(layout.INCOMPLETE_SUFFIX).removesuffix(layout.JOURNAL_SUFFIX)
+    return path.with_name(name)

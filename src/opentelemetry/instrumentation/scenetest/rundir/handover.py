@@ -1,0 +1,159 @@
+"""Has the run delivered when it has ended: starts the watcher, and at exit waits a moment for it.
+
+The process that made the run holds a lock on the run's own file for as long as it lives. The watcher waits for that
+lock, and for those of all journals, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from opentelemetry.instrumentation.scenetest import destination, faults
+from opentelemetry.instrumentation.scenetest.rundir import layout, liveness, writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_FILES = ("CERTIFICATE", "CLIENT_KEY")
+"""Ends of the names of variables that name files, by paths that mean something else where the watcher works."""
+_EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
+_OTLP_TIMEOUT = 10.0
+_POLL = 0.005
+_STRAGGLER_SECONDS = 60
+"""How long processes may outlive the one that made the run before the rest of it is delivered."""
+_START_SECONDS = 5
+"""How long to wait for the watcher: `sys.executable` of an embedded Python may be any program."""
+_OTHERS_SITE = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
+
+_run_file: int | None = None
+"""The run's own file, which this process holds the lock of."""
+
+
+def hold(directory: str) -> None:
+    """Hold a run open, unless another process does: the one that made it, which exec may have turned into this."""
+    global _run_file
+    try:
+        descriptor = writer.open_apart(os.path.join(directory, layout.RUN_FILE), os.O_RDWR)
+    except OSError:
+        return
+    if liveness.try_lock(descriptor):
+        _run_file = descriptor
+    else:
+        os.close(descriptor)
+
+
+def release() -> None:
+    """Let go of the run; in a forked child, of the descriptor that it inherited."""
+    global _run_file
+    if _run_file is not None:
+        os.close(_run_file)
+        _run_file = None
+
+
+def start(directory: str) -> None:
+    """Start the watcher of a run, unless it has one or there is nowhere to send spans to. Takes some 15 ms."""
+    if not destination.has_endpoint() or not sys.executable or is_watched(directory):
+        return
+    from subprocess import DEVNULL, Popen, TimeoutExpired
+
+    script = os.path.join(os.path.dirname(os.path.dirname(__file__)), "deliver", "watcher.py")
+    try:
+        starter = Popen(
+            [sys.executable, "-I", "-S", script, directory, str(_STRAGGLER_SECONDS)],
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            cwd="/",
+            env=_environment(),
+            start_new_session=True,
+        )
+        # It ends as soon as its child watches; reaped here, no wait() of the host ever meets it.
+        try:
+            starter.wait(_START_SECONDS)
+        except TimeoutExpired:
+            starter.kill()
+            starter.wait()
+            raise
+    except (OSError, TimeoutExpired) as error:
+        faults.swallow("start the process that delivers", error)
+
+
+def is_watched(directory: str) -> bool:
+    """Tell whether another process delivers a run, or waits for its end to do so."""
+    try:
+        return liveness.is_written(os.path.join(directory, layout.DELIVERY_LOCK))
+    except OSError:
+        return False
+
+
+def wait(directory: str) -> None:
+    """Wait a moment for the delivery, with all locks of this process released, and say so if spans are left."""
+    if not destination.has_endpoint() or not layout.journal_names(directory):
+        return
+    if problem := outcome(directory)["problem"]:
+        sys.stderr.write(f"{left(directory, problem)}\n")
+
+
+def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, Any]:
+    """Return what became of a delivery, as soon as that is known or the time to wait for it is over.
+
+    Args:
+        directory: the run directory.
+        progress: what changes when the delivery goes on; the time then starts anew.
+
+    Returns:
+        The `problem`, empty for none; `accepted`, how many spans, and `to`, the address, once all are delivered.
+    """
+    import json
+    from time import monotonic, sleep
+
+    path, patience = os.path.join(directory, layout.DELIVERY_STATE), _patience()
+    try:
+        reached, deadline = progress(), monotonic() + patience
+        while not os.path.exists(path) and monotonic() < deadline:
+            sleep(_POLL)
+            if (now := progress()) != reached:
+                reached, deadline = now, monotonic() + patience
+        with open(path, encoding="ascii") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return {"problem": "not delivered yet"}
+
+
+def left(directory: str, problem: str) -> str:
+    """Return the one line that is said where spans may be left."""
+    from shlex import quote
+
+    return f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {quote(directory)}"
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which no Python instruments itself, and the working directory says nothing."""
+    environment = {key: value for key, value in os.environ.items() if key != layout.RUN_VARIABLE}
+    for name in environment:
+        if environment[name] and "_OTLP_" in name and name.endswith(_FILES):
+            environment[name] = os.path.abspath(environment[name])
+    if sys.flags.ignore_environment:
+        # What this Python was told not to read (-E, -I) is nothing for theirs.
+        environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
+    path = environment.get("PYTHONPATH", "").split(os.pathsep)
+    kept = [os.path.abspath(entry) for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
+    # If `sys.executable` is a frozen program, this starts it again: then it is to record nothing.
+    return {**environment, "PYTHONPATH": os.pathsep.join(kept), "OTEL_SDK_DISABLED": "true"}
+
+
+def _patience() -> float:
+    """Return for how many seconds to wait: as pid 1 the OTLP timeout, since nothing outlives a container's first."""
+    name, default = _EXIT_WAIT_VARIABLE, _EXIT_WAIT
+    if os.getpid() == 1:
+        name, default = "OTEL_EXPORTER_OTLP_TIMEOUT", _OTLP_TIMEOUT
+    try:
+        return float(os.environ.get(name) or default)
+    except ValueError:
+        return default
+
+
+os.register_at_fork(after_in_child=release)

@@ -1,0 +1,100 @@
+"""Which files are in a run directory, and which environment variables name one.
+
+The watcher loads this file by its path into a bare interpreter: it imports the standard library only.
+
+A run directory holds:
+
+- `run.json`: the run as a whole;
+- `<pid>-<random>.jsonl`: a journal for each process that was measured;
+- `<journal>.ack`: how much of a journal was delivered;
+- `stdout.log`, `stderr.log`, `logs/`: what its processes printed;
+- `delivery.lock`, `delivery.json`, `delivery.txt`: who delivers the run, how that ended, and its messages.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = 1
+"""Version of the journal's lines and of the table of conditions, in every `process` line."""
+
+JOURNAL_SUFFIX = ".jsonl"
+INCOMPLETE_SUFFIX = ".incomplete.jsonl"
+"""A journal to which a write failed. A span without its end may have ended."""
+
+CHECKPOINT_SUFFIX = ".ack"
+
+RUN_FILE = "run.json"
+
+LOGS = "logs"
+"""The folder with logs of processes that nobody else would have kept."""
+
+STDOUT_LOG, STDERR_LOG = "stdout.log", "stderr.log"
+"""What the command of the run printed."""
+
+DELIVERY_LOCK = "delivery.lock"
+"""Held by the one process that delivers the run, or waits for its end to do so."""
+
+DELIVERY_STATE = "delivery.json"
+"""How the delivery ended, for the process that made the run."""
+
+DELIVERY_LOG = "delivery.txt"
+"""Messages of the process that delivers."""
+
+RUN_VARIABLE = "SCENETEST_OTEL_RUN"
+"""The environment variable with the run directory, set for all processes below the one that makes the run."""
+
+STORE_VARIABLE = "SCENETEST_OTEL_DIR"
+"""The environment variable with the store, the directory that holds runs."""
+
+LOCAL_STORE = "scenetest-runs"
+"""The store of `scenetest-otel run` in the working directory, where nothing else is asked for."""
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+
+
+def journal_names(directory: str | Path) -> list[str]:
+    """Return the names of all journals of a run, sorted. Faster than a glob where there are thousands.
+
+    Raises:
+        OSError: the directory can't be read.
+    """
+    return sorted(filter(is_journal, os.listdir(directory)))
+
+
+def journals(directory: Path) -> list[Path]:
+    """Return the journals of a run, sorted; none where the directory can't be read."""
+    try:
+        return [directory / name for name in journal_names(directory)]
+    except OSError:
+        return []
+
+
+def is_journal(name: str) -> bool:
+    """Tell whether a file of this name is a journal."""
+    return name.endswith(JOURNAL_SUFFIX)
+
+
+def checkpoints(directory: str) -> list[str]:
+    """Return the paths of all checkpoints of a run."""
+    return glob.glob(os.path.join(glob.escape(directory), f"*{CHECKPOINT_SUFFIX}"))
+
+
+def state_store() -> str | None:
+    """Return the store of `instrument()` on its own: `${XDG_STATE_HOME:-~/.local/state}/scenetest-otel`.
+
+    None for a user without a home directory, as in some containers.
+    """
+    state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return None if state.startswith("~") else os.path.join(state, "scenetest-otel")
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that nobody else may read: an `opener` of `open()`."""
+    return os.open(path, flags, FILE_MODE)

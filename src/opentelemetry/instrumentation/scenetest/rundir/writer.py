@@ -1,0 +1,94 @@
+"""Writes a journal: one per process, append-only, locked for as long as its writer lives.
+
+docs/reference/journal.md describes the lines. The page cache keeps what was written when the process dies.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+
+from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
+
+_FIRST_DESCRIPTOR = 250
+_CLOSED = -1
+"""The program closed the journal. Its number may be that of another file at any time."""
+
+
+class Writer:
+    """Appends lines to a new journal in a run directory and holds its lock.
+
+    Attributes:
+        path: the journal's file.
+        locked: whether the file system gave a lock; network mounts may not.
+
+    Raises:
+        OSError: the directory or the file can't be made.
+    """
+
+    __slots__ = ("_descriptor", "_torn", "locked", "path")
+
+    def __init__(self, directory: str) -> None:
+        os.makedirs(directory, layout.DIRECTORY_MODE, exist_ok=True)
+        self.path = os.path.join(directory, f"{os.getpid()}-{os.urandom(4).hex()}{layout.JOURNAL_SUFFIX}")
+        self._descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        self._torn = False
+        self.locked = liveness.try_lock(self._descriptor)
+
+    def write(self, line: bytes) -> None:
+        """Append one line by one `write(2)`.
+
+        Args:
+            line: ASCII, with its newline.
+
+        Raises:
+            OSError: it could not be written whole. The file is then marked incomplete by its name, since that needs
+                no space, and the next line starts on a line of its own.
+        """
+        if self._torn:
+            line = b"\n" + line
+        try:
+            written = os.write(self._descriptor, line)
+        except OSError as error:
+            if error.errno == errno.EBADF:
+                self._descriptor = _CLOSED
+            self._mark_incomplete()
+            raise
+        if written != len(line):
+            self._torn = True
+            self._mark_incomplete()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
+        self._torn = False
+
+    def close(self) -> None:
+        """Close the file and free its lock. In a forked child this closes the inherited descriptor only."""
+        if self._descriptor != _CLOSED:
+            os.close(self._descriptor)
+
+    def _mark_incomplete(self) -> None:
+        if self.path.endswith(layout.INCOMPLETE_SUFFIX):
+            return
+        renamed = self.path.removesuffix(layout.JOURNAL_SUFFIX) + layout.INCOMPLETE_SUFFIX
+        os.rename(self.path, renamed)
+        self.path = renamed
+
+
+def open_apart(path: str, flags: int) -> int:
+    """Open a file that nobody else may read, with a number that no file of the program's own is likely to get.
+
+    Where a process has closed a standard stream, a file gets its number, and what a native library prints lands in the
+    file. Where a program closes all files and opens its own, one of these gets ours, and our lines would land in it.
+
+    Raises:
+        OSError: it can't be opened.
+    """
+    descriptor = os.open(path, flags, layout.FILE_MODE)
+    try:
+        apart = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    except OSError:  # the process may not have as many
+        if descriptor > 2:
+            return descriptor
+        apart = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return apart

@@ -1,0 +1,1 @@
+"""Runs one command and follows it, or two arms that take turns."""

@@ -1,0 +1,35 @@
+"""Whether the checkouts that a run was measured in had changes that no commit holds."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from opentelemetry.instrumentation.scenetest.rundir import layout, reader
+
+_SECONDS = 10
+
+
+def dirty(directory: Path) -> dict[str, bool]:
+    """Ask git about the checkouts named by the journals of a run, once the run has ended.
+
+    Not in the measured process: it would start another process there.
+
+    Args:
+        directory: the run directory.
+
+    Returns:
+        By path whether a tracked file differs from HEAD; a checkout that git can't tell about is left out.
+    """
+    checkouts: set[str] = set()
+    for path in layout.journals(directory):
+        with suppress(reader.NotAJournalError, OSError):
+            checkouts.add(str(reader.Journal(path).process.conditions.get("scenetest.harness.path", "")))
+    found: dict[str, bool] = {}
+    for checkout in sorted(checkouts - {""}):
+        with suppress(OSError, subprocess.SubprocessError):
+            command = ["git", "-C", checkout, "status", "--porcelain", "--untracked-files=no"]
+            told = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS)
+            found[checkout] = bool(told.stdout.strip())
+    return found

@@ -1,0 +1,94 @@
+"""Starts one command, hands signals on to it and waits for its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from opentelemetry.instrumentation.scenetest.errors import Failure
+from opentelemetry.instrumentation.scenetest.exits import Exit
+
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.runner.follow import Files
+    from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
+
+HANDED_ON = frozenset(
+    {
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+        signal.SIGQUIT,
+        signal.SIGTSTP,
+        signal.SIGCONT,
+        signal.SIGWINCH,
+        signal.SIGUSR1,
+        signal.SIGUSR2,
+    }
+)
+"""The signals that the command gets when this process gets them."""
+
+
+def supervise(
+    command: Sequence[str], environment: Mapping[str, str], screen: Files | Terminal, look: Callable[[], None]
+) -> int:
+    """Run a command to its end.
+
+    Args:
+        command: the command with its arguments; looked for in `PATH`.
+        environment: its environment.
+        screen: where its output goes; this shows it.
+        look: what else is done whenever the screen is, a few times a second.
+
+    Returns:
+        Its exit code, or the negative number of the signal that it died of.
+
+    Raises:
+        Failure: it can't be started.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # What our starter has told us to ignore (nohup), the command ignores, too.
+    signals = {signal.SIGCHLD, *(number for number in HANDED_ON if signal.getsignal(number) != signal.SIG_IGN)}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        with screen:
+            child = _spawn(command, environment, screen, before)
+            return _wait(child, screen, signals, look)
+    finally:
+        while signal.sigtimedwait(signals, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _spawn(
+    command: Sequence[str], environment: Mapping[str, str], screen: Files | Terminal, mask: Iterable[int]
+) -> int:
+    try:
+        return os.posix_spawnp(
+            command[0],
+            list(command),
+            environment,
+            file_actions=screen.actions,
+            setsid=screen.own_session,
+            setsigmask=mask,
+            # Python ignores these two, and a command would inherit that.
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+        )
+    except FileNotFoundError as error:
+        raise Failure(f"no command {command[0]!r}: {error.strerror}", Exit.NOT_FOUND) from error
+    except OSError as error:
+        raise Failure(f"{command[0]!r} can't be run: {error.strerror}", Exit.NOT_EXECUTABLE) from error
+
+
+def _wait(child: int, screen: Files | Terminal, signals: set[signal.Signals], look: Callable[[], None]) -> int:
+    while True:
+        came = screen.wait(signals)
+        if came is not None and came.si_signo != signal.SIGCHLD:
+            # A signal sent by a program has a code of at most 0 (SI_USER); one from the terminal comes from the kernel.
+            screen.deliver(child, came.si_signo, typed=came.si_code > 0)
+        screen.copy()
+        look()
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)

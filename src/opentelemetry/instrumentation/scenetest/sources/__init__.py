@@ -1,0 +1,1 @@
+"""Where runs and repetitions come from: stores on disk, a Jaeger."""

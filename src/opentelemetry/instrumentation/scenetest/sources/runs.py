@@ -1,0 +1,60 @@
+"""Reads a stored run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.rundir import layout, reader, run_file
+
+
+def load(directory: Path) -> Run:
+    """Read a run.
+
+    Args:
+        directory: the run directory.
+
+    Raises:
+        BadInputError: nothing was recorded in it, or nothing in it can be read.
+    """
+    processes: list[Process] = []
+    problems: dict[str, int] = {}
+    unreadable: list[Path] = []
+    for path in layout.journals(directory):
+        try:
+            processes.append(_process(path))
+        except (reader.NotAJournalError, OSError):
+            unreadable.append(path)
+    if not processes:
+        if unreadable:
+            raise BadInputError(f"{unreadable[0]} is damaged: it is no journal, and the run has no other one")
+        raise BadInputError(f"{directory} is empty: no process of that run recorded a case or a dispatch")
+    counts = {
+        "torn_lines": sum(process.record.torn_lines for process in processes),
+        "incomplete_journals": sum(process.record.incomplete for process in processes),
+        "unreadable_journals": len(unreadable),
+    }
+    problems = {problem: count for problem, count in counts.items() if count}
+    processes.sort(key=_first_time)
+    return Run(directory, run_file.read(directory), processes, problems)
+
+
+def _process(path: Path) -> Process:
+    record = reader.Journal(path)
+    process = Process(record.process)
+    cases: dict[str, Case] = {}
+    for span in sorted(record.spans(), key=lambda span: (span.start_ns, span.kind != "case")):
+        holder = cases.get(span.case.span_id) if span.case else None
+        if span.kind == "case":
+            cases[span.span_id] = Case(span)
+        elif span.kind == "phase":
+            (holder or process).phases.append(span)
+        elif span.kind == "dispatch":
+            (holder or process).dispatches.append(span)
+    process.cases = list(cases.values())
+    return process
+
+
+def _first_time(process: Process) -> int:
+    return process.record.unix_ns(process.record.facts["anchor"]["monotonic_ns"])
