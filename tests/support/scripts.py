@@ -13,6 +13,7 @@ from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 PREAMBLE = "from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase, uninstrument\n"
+PROGRAMS = Path(__file__).parent.parent / "programs"
 _OURS = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_")
 
 
@@ -35,6 +36,11 @@ def run_script(
         timeout=timeout,
         check=False,
     )
+
+
+def program(name: str, *arguments: str) -> list[str]:
+    """Return the command that runs one of `tests/programs` in a fresh interpreter."""
+    return [sys.executable, str(PROGRAMS / name), *arguments]
 
 
 def record(source: str, store: Path, *, expect: int = 0, env: Mapping[str, str] | None = None) -> Run:

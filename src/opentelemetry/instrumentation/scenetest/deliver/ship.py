@@ -112,10 +112,14 @@ class Shipment:
 
     def _deliver_journal(self, path: Path) -> None:
         stem = checkpoint.stem(path)
+        if checkpoint.has_grown(path):
+            for each in (stem, *(self.directory / name for name in _OF_THE_WHOLE)):
+                checkpoint.forget(each)
         known = checkpoint.read(stem)
         if known.complete:
             return
         can_end = not _may_live(path)
+        known.size = path.stat().st_size if can_end else 0
         with suppress(reader.NotAJournalError):
             fresh = islice(spans.of_journal(path, self.run), known.spans, None)
             self._deliver_all(fresh if can_end else _ended(fresh), stem, known)
@@ -196,9 +200,10 @@ def count_left(directory: Path) -> int:
     """Return about how many spans of a run are not acknowledged: those whose end is in a journal."""
     left = 0
     for path in layout.journals(directory):
-        known = checkpoint.read(checkpoint.stem(path))
-        with path.open("rb") as file:
-            left += 0 if known.complete else max(0, sum(b'"kind":"close"' in line for line in file) - known.spans)
+        if not checkpoint.is_complete(path):
+            sent = 0 if checkpoint.has_grown(path) else checkpoint.read(checkpoint.stem(path)).spans
+            with path.open("rb") as file:
+                left += max(0, sum(b'"kind":"close"' in line for line in file) - sent)
     return left
 
 
@@ -209,8 +214,7 @@ def is_delivered(directory: Path) -> bool:
 
 
 def _journals_are_delivered(directory: Path) -> bool:
-    stems = (checkpoint.stem(path) for path in layout.journals(directory))
-    return all(checkpoint.read(stem).complete for stem in stems)
+    return all(map(checkpoint.is_complete, layout.journals(directory)))
 
 
 def _may_live(path: Path) -> bool:

@@ -29,12 +29,14 @@ class Acknowledgement:
         rejected: those of them that a backend threw away, by its own word.
         set_aside: those of them that cannot be encoded.
         complete: whether that is all of them, and no more can come.
+        size: the size of the journal, in bytes, when its open spans were taken to have ended; else 0.
     """
 
     spans: int = 0
     rejected: int = 0
     set_aside: int = 0
     complete: bool = False
+    size: int = 0
 
 
 def read(stem: Path) -> Acknowledgement:
@@ -43,9 +45,28 @@ def read(stem: Path) -> Acknowledgement:
         known = Acknowledgement(**json.loads(stem.with_name(stem.name + SUFFIX).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
         return Acknowledgement()
-    *counts, complete = astuple(known)
-    sound = isinstance(complete, bool) and all(isinstance(count, int) and 0 <= count <= sys.maxsize for count in counts)
+    *counts, complete, size = astuple(known)
+    sound = isinstance(complete, bool) and all(
+        isinstance(count, int) and 0 <= count <= sys.maxsize for count in (*counts, size)
+    )
     return known if sound else Acknowledgement()
+
+
+def has_grown(path: Path) -> bool:
+    """Tell whether a journal has grown since its writer was taken for dead.
+
+    It is then sent anew, with the same ids: a span that was delivered as aborted may have ended since.
+    """
+    size = read(stem(path)).size
+    try:
+        return 0 < size < path.stat().st_size
+    except FileNotFoundError:  # its writer has marked it as incomplete, by another name
+        return False
+
+
+def is_complete(path: Path) -> bool:
+    """Tell whether all of a journal is done with, and it has not grown since."""
+    return read(stem(path)).complete and not has_grown(path)
 
 
 def write(stem: Path, known: Acknowledgement) -> None:
