@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
-from support.scripts import run_script
+import pytest
+from support.harness import HARNESS
+from support.scripts import clean_environment, program, run_script
+from support.watched import end_workers
 
 CHILDREN = 40
 RACE = f"""
@@ -38,3 +42,19 @@ def test_a_child_forked_while_a_thread_opens_its_first_case_records_its_own_firs
         assert (done.stdout, done.stderr, done.returncode) == (f"{CHILDREN}\n", "", 0)
         assert len(list(store.glob("*/*.jsonl"))) == CHILDREN + 1
     print(f"{TRIES} races of {CHILDREN} forks: all children recorded")
+
+
+@pytest.mark.parametrize("loaded", ["nothing else", "api", "harness"])
+def test_a_forked_child_imports_nothing(loaded: str, tmp_path: Path) -> None:
+    env = clean_environment(
+        PYTHONPATH=str(HARNESS),
+        SCENETEST_OTEL_DIR=str(tmp_path),
+        SCENETEST_OTEL_EXIT_WAIT="0",
+        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
+        TRACEPARENT="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    )
+    done = subprocess.run(
+        program("imports_in_children.py", loaded), env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "\n"
+    end_workers(tmp_path)

@@ -6,7 +6,7 @@ would hang in its own import of the same module. Before the fork an import only 
 
 from __future__ import annotations
 
-from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest import destination, faults
 from opentelemetry.instrumentation.scenetest.record import context
 from opentelemetry.instrumentation.scenetest.record.state import state
 
@@ -26,6 +26,8 @@ def before_fork() -> None:
             _once("harness", harness.import_hooks)
         if context.in_use():
             _once("api", _api)
+        if state.directory is not None and destination.has_endpoint():
+            _once("watcher", _watcher)
     except Exception as error:
         faults.swallow("prepare for a fork", error)
 
@@ -54,3 +56,9 @@ def _api() -> None:
     from opentelemetry.instrumentation.scenetest.record import live
 
     _ = live
+
+
+def _watcher() -> None:
+    import subprocess
+
+    _ = subprocess
