@@ -81,14 +81,14 @@ def test_a_missing_file_has_no_state(tmp_path: Path) -> None:
         liveness.is_written(tmp_path / "missing")
 
 
-def test_a_role_is_claimed_once_and_free_again_when_given_up(tmp_path: Path) -> None:
+def test_a_claimed_role_names_its_holder_until_it_is_given_up(tmp_path: Path) -> None:
     path = str(tmp_path / "role")
     descriptor = liveness.claim(path)
     assert descriptor is not None
     assert json.loads((tmp_path / "role").read_text()) == liveness.identity()
-    (tmp_path / "role").write_text(json.dumps({**liveness.identity(), "pid": 1}) + "\n")
-    assert liveness.claim(path) is None
+    assert liveness.is_locked(path) is True
     liveness.give_up(descriptor)
+    assert liveness.is_locked(path) is False
     assert (tmp_path / "role").read_text() == ""
     again = liveness.claim(path)
     assert again is not None
