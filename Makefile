@@ -48,6 +48,9 @@ coverage: $(READY) ## Which lines the tests reach, in the processes that they st
 	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest $(TESTS)
 	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered
 
+bench: $(READY) ## What the instrumentation costs, beside the stock SDK and beside none: some minutes.
+	$(BIN)/python benchmarks/bench.py --json benchmarks/results.json --page docs/reference/benchmarks.md
+
 reference: $(READY) ## The tables of the reference pages, written anew from the code.
 	$(BIN)/python tools/render_docs.py
 

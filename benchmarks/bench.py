@@ -1,0 +1,300 @@
+"""How far the instrumentation moves what it measures: every figure beside the stock SDK's and beside none at all.
+
+Run it by `make bench`. The ways are measured in turn, since ratios hold where a machine is shared and absolute times do
+not. `--json FILE` keeps the results, `--page FILE` writes them as a page of the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from ways import WAYS
+
+HERE = Path(__file__).parent
+ROUNDS = 7
+
+_INTRODUCTION = """\
+# What the instrumentation costs
+
+`make bench` measures this on your machine and prints the same table. Each figure stands beside no telemetry at all
+(`none`) and beside OpenTelemetry's stock SDK (`start_as_current_span`, `BatchSpanProcessor`, OTLP over HTTP to a local
+sink). The ways are measured in turn. Compare the ratios: absolute times change with the machine and its load.
+"""
+
+_SILENT = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+input()
+"""
+
+
+@dataclass
+class Row:
+    """One figure of each way.
+
+    Attributes:
+        what: what is measured, with its unit.
+        values: the median of each way.
+        spread: half of the range of each way between its quartiles.
+        goal: what it is to be, in words.
+    """
+
+    what: str
+    values: dict[str, float]
+    spread: dict[str, float] = field(default_factory=dict[str, float])
+    goal: str = ""
+
+    def ratio(self, way: str) -> float | None:
+        """Return the figure as a part of the stock SDK's."""
+        of = self.values.get("stock SDK")
+        return self.values[way] / of if of and way in self.values else None
+
+
+class Sink(BaseHTTPRequestHandler):
+    """Takes every batch, as a collector does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Take one batch."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-protobuf")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Stay silent."""
+
+
+class SinkServer(ThreadingHTTPServer):
+    """Says nothing of an exporter that is killed."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Stay silent."""
+
+
+def serve() -> None:
+    """Run the sink in a process of its own."""
+    server = SinkServer(("127.0.0.1", 0), Sink)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+@contextmanager
+def sink() -> Generator[str]:
+    """Give the address of a sink."""
+    process = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1/traces"
+    finally:
+        process.kill()
+        process.wait()
+
+
+class Running:
+    """One process of `ways.py`."""
+
+    def __init__(self, way: str, store: Path, url: str) -> None:
+        command = [sys.executable, str(HERE / "ways.py"), way, str(store), url]
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "SCENETEST_"))}
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=kept)
+
+    def ask(self, question: str, *arguments: object) -> Any:
+        """Return the answer to a question."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([question, *arguments]), file=self._process.stdin, flush=True)
+        return json.loads(self._process.stdout.readline())
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def measured(url: str, rounds: int) -> list[Row]:
+    """Measure all ways in turn and return the rows."""
+    rows: list[Row] = []
+    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        running = {way: stack.enter_context(Running(way, Path(folder, str(i)), url)) for i, way in enumerate(WAYS)}
+
+        def in_turn(what: str, question: str, *arguments: object, goal: str = "", times: int = rounds) -> None:
+            found: dict[str, list[float]] = {way: [] for way in WAYS}
+            for _ in range(times):
+                for way, process in running.items():
+                    found[way].append(float(process.ask(question, *arguments)))
+            rows.append(row(what, found, goal))
+
+        begun = {way: process.ask("begun") for way, process in running.items()}
+        for kind, goal in (("dispatch", "at most 0.15 of stock, 0.3 with context"), ("phase", ""), ("case", "")):
+            for process in running.values():
+                process.ask("cost", kind, 500)
+            in_turn(f"cost of a {kind}, us", "cost", kind, 200 if kind == "case" else 2000, goal=goal)
+        readings = {way: process.ask("readings", 20_000) for way, process in running.items()}
+        for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0)):
+            goal = "" if name == "max" else "at most 2 of two bare clock reads (none)"
+            rows.append(Row(f"an empty dispatch reads as, {name}, us", quantiles(readings, share), {}, goal))
+        for work, title in (("python", "100 us of Python"), ("gil_free", "1 ms without the GIL")):
+            for exported in (0, 512, 50_000):
+                taken: dict[str, list[float]] = {way: [] for way in WAYS}
+                # What a way exports, it exports while its own regions are measured, so these are not divided.
+                turns = 1 if exported else 20
+                for _ in range(turns):
+                    for way, process in running.items():
+                        taken[way] += process.ask("region", work, 1000 // turns, exported)
+                for name, share in (("p50", 0.5), ("p99", 0.99)):
+                    goal = "at most 1.05 of none"
+                    what = f"{title}, {exported} spans being exported, {name}, us"
+                    rows.append(Row(what, quantiles(taken, share), {}, goal))
+        in_turn("fork to the end of the child's first dispatch, us", "fork", goal="at most 5000")
+        in_turn("garbage collections per 10,000 dispatches", "collections", 20_000, times=1)
+        in_turn("memory after 1,000,000 more dispatches, MiB", "growth", 1_000_000, goal="0", times=1)
+        for what in ("start ms", "first dispatch ms", "MiB", "threads", "sockets"):
+            rows.append(Row(f"after the start: {what}", {way: float(begun[way][what]) for way in WAYS}))
+    return rows
+
+
+def row(what: str, found: dict[str, list[float]], goal: str) -> Row:
+    """Return the medians and spreads of repeated figures."""
+    medians = {way: statistics.median(values) for way, values in found.items()}
+    return Row(what, medians, {way: _spread(values) for way, values in found.items() if len(values) > 3}, goal)
+
+
+def _spread(values: Sequence[float]) -> float:
+    low, _, high = statistics.quantiles(values, n=4)
+    return (high - low) / 2
+
+
+def quantiles(found: dict[str, list[float]], share: float) -> dict[str, float]:
+    """Return the same quantile of each way's figures."""
+    return {way: sorted(values)[min(int(len(values) * share), len(values) - 1)] for way, values in found.items()}
+
+
+def exits(url: str) -> list[Row]:
+    """Measure how long the maker of a run takes to end, by what its backend does."""
+    program = "\n".join(
+        [
+            "from opentelemetry.instrumentation.scenetest import case, dispatch, instrument",
+            "instrument()",
+            "with case('S', 'c'):",
+            "    for _ in range(500):",
+            "        with dispatch(): pass",
+        ]
+    )
+    rows: list[Row] = []
+    silent = subprocess.Popen(
+        [sys.executable, "-c", _SILENT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert silent.stdout is not None
+    backends = {
+        "none": "",
+        "live": url.removesuffix("/v1/traces"),
+        "dead": "http://127.0.0.1:9",
+        "silent": f"http://127.0.0.1:{silent.stdout.readline().strip()}",
+    }
+    times: dict[str, list[float]] = {name: [] for name in backends}
+    with tempfile.TemporaryDirectory() as store:
+        for _ in range(5):
+            for name, address in backends.items():
+                env = {**os.environ, "SCENETEST_OTEL_DIR": store, "OTEL_EXPORTER_OTLP_ENDPOINT": address}
+                start = time.monotonic()
+                subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True)
+                times[name].append(time.monotonic() - start)
+    silent.kill()
+    silent.wait()
+    without = statistics.median(times["none"])
+    for name in ("live", "dead", "silent"):
+        value = statistics.median(times[name]) - without
+        rows.append(Row(f"exit with a {name} backend, s more than with none", {"ours": value}))
+    return rows
+
+
+def machine() -> str:
+    """Return a line on the machine."""
+    facts = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines())
+    model = next((value.strip() for key, _, value in facts if key.strip() == "model name"), platform.machine())
+    load = os.getloadavg()[0]
+    return f"{os.cpu_count()} CPUs ({model}), load {load:.1f} at the start, Python {platform.python_version()}"
+
+
+def lines(rows: Sequence[Row]) -> Iterator[list[str]]:
+    """Yield the cells of the table: each way's median with its spread, and ours as a part of the stock SDK's."""
+    yield ["", *WAYS, "ours / stock", "with context / stock", "goal"]
+    for one in rows:
+        cells = [_cell(one, way) for way in WAYS]
+        ratios = [one.ratio(way) for way in ("ours", "ours, context attached")]
+        yield [one.what, *cells, *("" if ratio is None else f"{ratio:.2f}" for ratio in ratios), one.goal]
+
+
+def _cell(one: Row, way: str) -> str:
+    if way not in one.values:
+        return ""
+    spread = f" +-{one.spread[way]:.2g}" if way in one.spread else ""
+    return f"{one.values[way]:.4g}{spread}"
+
+
+def main() -> None:
+    """Measure, print the table and keep the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="Repetitions of each figure.")
+    parser.add_argument("--json", type=Path, help="Keep the results in this file.")
+    parser.add_argument("--page", type=Path, help="Write the results as a page of the documentation.")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.serve:
+        serve()
+        return
+    about = machine()
+    with sink() as url:
+        rows = [*measured(url, given.rounds), *exits(url)]
+    table = list(lines(rows))
+    widths = [max(len(cells[column]) for cells in table) for column in range(len(table[0]))]
+    print(about)
+    for cells in table:
+        print(
+            "  ".join(
+                [
+                    cells[0].ljust(widths[0]),
+                    *(cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)),
+                ]
+            ).rstrip()
+        )
+    if given.json:
+        given.json.write_text(json.dumps({"machine": about, "rows": [asdict(one) for one in rows]}, indent=1) + "\n")
+    if given.page:
+        given.page.write_text(page(about, table))
+
+
+def page(about: str, table: Sequence[Sequence[str]]) -> str:
+    """Return the results as Markdown."""
+    head, *body = table
+    rule = f"|---|{'---:|' * (len(head) - 2)}---|"
+    rows = [f"| {' | '.join(cells)} |" for cells in body]
+    return "\n".join([_INTRODUCTION, f"Last measured on: {about}.", "", f"| {' | '.join(head)} |", rule, *rows, ""])
+
+
+if __name__ == "__main__":
+    main()
