@@ -1,0 +1,203 @@
+"""How often `ab --find` is wrong, how often it finds the shift that was asked for, and how many pairs it takes.
+
+    python benchmarks/sequential.py [--experiments N] [--row TEXT]
+
+Every row is one kind of noise between processes: made, or real processes of the harness drawn at random
+(tests/data/noise.json.gz, described in docs/explanation/verdict.md). "Naive" looks after every pair and stops at the
+first verdict of 5 %. Prints the table of that page; half an hour at the default.
+"""
+
+# scipy's types rest on numpy's, which are half unknown when read for Python 3.10.
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import argparse
+import runpy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from opentelemetry.instrumentation.scenetest.analyse.stats.fit import ALPHA, FEWEST_PAIRS, fit
+from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm, order
+from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import EARLY_LEVEL, MOST_PAIRS, Plan, ends_early
+from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason, Verdict, decide, gather
+
+Floats = NDArray[np.float64]
+Noise = Callable[[np.random.Generator], Floats]
+"""Draws the log times of all processes of one experiment."""
+
+SEED = 20261201
+FIND = 0.05
+LARGE = 0.2
+FLOOR_NS = 100.0
+PROCESSES = 2 * MOST_PAIRS
+CHANGES = (Verdict.SLOWER, Verdict.FASTER)
+ARMS = [Arm.BASE if letter == "B" else Arm.MEASURE for letter in "BMMB" * (MOST_PAIRS // 2)]
+CODES = np.array([arm.code for arm in ARMS]) + 0.5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one experiment ended."""
+
+    verdict: Verdict
+    pairs: int
+
+
+def judged(logs: Floats, pairs: int) -> tuple[Reason, float]:
+    """Judge the first pairs as `compare` does; returns the rule that decided, and p."""
+    times = 1e6 * np.exp(logs[: 2 * pairs])
+    places = range(2 * pairs)
+    evidence = gather(times, times, order(ARMS[: 2 * pairs], places, places), FLOOR_NS, FIND)
+    return decide(evidence), evidence.p
+
+
+def sequential(logs: Floats) -> Outcome:
+    """Measure pair after pair, as `ab --find` does."""
+    plan, pairs = Plan(np.log1p(FIND)), FEWEST_PAIRS
+    while True:
+        estimate = fit(logs[: 2 * pairs], ARMS[: 2 * pairs])
+        plan = plan.after(pairs, estimate.scatter)
+        # Asked only where it can matter: the whole verdict costs ten times as much.
+        if plan.is_complete(pairs) or (estimate.p <= EARLY_LEVEL and ends_early(*judged(logs, pairs))):
+            return Outcome(judged(logs, pairs)[0].verdict, pairs)
+        pairs += 1
+
+
+def naive(logs: Floats) -> Outcome:
+    """Stop at the first significant look."""
+    for pairs in range(FEWEST_PAIRS, MOST_PAIRS + 1):
+        if fit(logs[: 2 * pairs], ARMS[: 2 * pairs]).p <= ALPHA:
+            verdict = judged(logs, pairs)[0].verdict
+            if verdict in CHANGES:
+                return Outcome(verdict, pairs)
+    return Outcome(Verdict.UNRESOLVED, MOST_PAIRS)
+
+
+def normal(scatter: float) -> Noise:
+    """Processes that know nothing of each other."""
+    return lambda random: random.normal(0, scatter, PROCESSES)
+
+
+def autocorrelated(scatter: float, correlation: float = 0.5) -> Noise:
+    """Each process is like the one before it."""
+    innovation = scatter * np.sqrt(1 - correlation**2)
+
+    def draw(random: np.random.Generator) -> Floats:
+        settled = lfilter([innovation], [1, -correlation], random.normal(0, 1, PROCESSES + 50))
+        return np.asarray(settled)[50:]
+
+    return draw
+
+
+def heavy_tails(scatter: float) -> Noise:
+    """Student's t with 3 degrees of freedom: now and then a process is far off."""
+    return lambda random: scatter * random.standard_t(3, PROCESSES) / np.sqrt(3)
+
+
+def ramp(scatter: float, slope: float = 0.003) -> Noise:
+    """Every process is slower than the one before by the same share."""
+    return lambda random: random.normal(0, scatter, PROCESSES) + slope * np.arange(PROCESSES)
+
+
+def step(scatter: float, height: float = 0.1) -> Noise:
+    """From one process on, everything is slower."""
+
+    def draw(random: np.random.Generator) -> Floats:
+        logs = random.normal(0, scatter, PROCESSES)
+        logs[random.integers(PROCESSES) :] += np.log1p(height)
+        return logs
+
+    return draw
+
+
+def real(rows: Floats) -> Noise:
+    """The fastest warm round of real processes, drawn with replacement."""
+    minima: Floats = np.log(rows[:, 1:].min(axis=1))
+    return lambda random: minima[random.integers(len(minima), size=PROCESSES)]
+
+
+def noises() -> dict[str, Noise]:
+    """The rows of the table."""
+    pools: Mapping[str, Mapping[str, Floats]] = runpy.run_path(str(Path(__file__).with_name("verdict.py")))["load"]()
+    segments = ("a2", "bind"), ("a2", "orch"), ("a5", "bind"), ("a2", "validate")
+    return {
+        "normal, scatter 2 %": normal(0.02),
+        "normal, scatter 4 %": normal(0.04),
+        "normal, scatter 7 %": normal(0.07),
+        "autocorrelated (.5), scatter 4 %": autocorrelated(0.04),
+        "heavy tails (t, 3 df), scatter about 4 %": heavy_tails(0.04),
+        "ramp of .3 % a run, scatter 4 %": ramp(0.04),
+        "a step of 10 % somewhere, scatter 4 %": step(0.04),
+        **{f"real processes, {pool} {segment}": real(pools[pool][segment]) for pool, segment in segments},
+    }
+
+
+def experiments(
+    noise: Noise, shift: float, number: int, method: Callable[[Floats], Outcome] = sequential, seed: int = SEED
+) -> list[Outcome]:
+    """Run experiments in which the measure is slower by a share."""
+    random = np.random.default_rng(seed)
+    moved = np.log1p(shift) * CODES
+    return [method(noise(random) + moved) for _ in range(number)]
+
+
+def share(outcomes: list[Outcome], *verdicts: Verdict) -> float:
+    """How many experiments ended with one of these verdicts, in per cent."""
+    return 100 * float(np.mean([one.verdict in verdicts for one in outcomes]))
+
+
+def mean_pairs(outcomes: list[Outcome]) -> float:
+    """How many pairs an experiment took."""
+    return float(np.mean([one.pairs for one in outcomes]))
+
+
+HEAD = (
+    "noise",
+    "called a change, equal arms, %",
+    "called `same`, equal arms, %",
+    "found at 5 %, %",
+    "called `same` at 5 %, %",
+    "pairs, equal arms",
+    "pairs at 20 %",
+    "naive: called a change, equal arms, %",
+)
+
+
+def row(name: str, noise: Noise, number: int) -> str:
+    """One line of the table."""
+    equal = experiments(noise, 0, number)
+    apart = experiments(noise, FIND, number // 2)
+    far = experiments(noise, LARGE, number // 4)
+    careless = experiments(noise, 0, number // 2, naive)
+    cells = (
+        share(equal, *CHANGES),
+        share(equal, Verdict.SAME),
+        share(apart, Verdict.SLOWER),
+        share(apart, Verdict.SAME),
+        mean_pairs(equal),
+        mean_pairs(far),
+        share(careless, *CHANGES),
+    )
+    return f"| {name} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
+
+
+def main() -> None:
+    """Print the table, each row as soon as it is there."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--experiments", type=int, default=1600, help="without a change; a half with one")
+    parser.add_argument("--row", default="", help="only the rows whose name contains this")
+    asked = parser.parse_args()
+    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}", flush=True)
+    for name, noise in noises().items():
+        if asked.row in name:
+            print(row(name, noise, asked.experiments), flush=True)
+
+
+if __name__ == "__main__":
+    main()
