@@ -161,3 +161,19 @@ def test_showing_a_run_does_not_wait_for_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_group_of_conditions_is_accepted_by_one_name(store: Path) -> None:
+    document = json.loads(compare(store, "base-0", "--", "dirty-1", "--allow", "autoload", "--json").stdout)
+    assert set(document["ruler"]["allowed"]) == {"torch.backend_autoload.effective", "torch_npu.loaded"}
+    mistyped = compare(store, "base-0", "--", "dirty-1", "--allow", "autolaod")
+    assert "no group of them; do you mean autoload?" in mistyped.stderr
+    assert mistyped.returncode == 2
+
+
+def test_fail_slower_warns_where_the_pairs_can_not_find_it(store: Path) -> None:
+    arms = ("base-[0-7]", "--", "meas-*")
+    warned = compare(store, *arms, "--fail-slower", "0.5")
+    assert "--fail-slower 0.5: TestVector::default" in warned.stderr
+    assert "4 pairs find a shift of 2" in warned.stderr
+    assert compare(store, *arms, "--fail-slower", "8").stderr == ""

@@ -12,6 +12,8 @@ from rich.console import Console
 
 from opentelemetry.instrumentation.scenetest.cli import arm_options
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
+from opentelemetry.instrumentation.scenetest.cli.exits import say
+from opentelemetry.instrumentation.scenetest.conditions import groups
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["text", "json", "markdown"]
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ALLOW = (
+    "Accept that the arms differ in this condition, or in a group of them: "
+    f"{', '.join(groups.GROUPS)}. Every result says so."
+)
 
 
 class ArmsCommand(WithDefaults):
@@ -54,7 +61,7 @@ def comparison_options(function: Function) -> Function:
         click.option("--cold", type=click.IntRange(0), default=1, show_default=True, help="Rounds to drop at least."),
         click.option("--margin", type=Finite(0, min_open=True), default=5.0, show_default=True, help="In %."),
         click.option("--resolution", type=Finite(0), default=100.0, show_default=True, help="In ns."),
-        click.option("--allow", metavar="KEY", multiple=True, help="Accept a difference of the ruler; stamped on all."),
+        click.option("--allow", metavar="KEY", multiple=True, help=_ALLOW),
         click.option("--fail-slower", type=Finite(0), help="In %: exit 5 if slower by that, 7 without a verdict."),
     )
     return _decorated(function, options)
@@ -111,7 +118,19 @@ def finish(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Map
 
     comparison = compare(base, measure, options(asked))
     print_as(comparison, asked["form"] or "text")
+    if asked["fail_slower"] is not None:
+        _warn_of_too_few(comparison, asked["fail_slower"])
     return exit_code(comparison, asked["fail_slower"])
+
+
+def _warn_of_too_few(comparison: Comparison, fail_slower: float) -> None:
+    """Say which rows rest on too few pairs to find what `--fail-slower` is to find."""
+    from opentelemetry.instrumentation.scenetest.render.wording import too_few_for
+
+    for case in comparison.cases:
+        for row in case.rows:
+            if row.role == "named" and (told := too_few_for(row, fail_slower / 100)):
+                say(f"--fail-slower {fail_slower:g}: {case.key.title}  {row.name}: {told}")
 
 
 def options(asked: Mapping[str, Any]) -> Options:
@@ -124,7 +143,7 @@ def options(asked: Mapping[str, Any]) -> Options:
         resolution_ns=asked["resolution"],
         sum=tuple(name.strip() for name in asked["names"].split(",") if name.strip()),
         controls=tuple(asked["controls"]),
-        allow=frozenset(asked["allow"]),
+        allow=groups.expand(asked["allow"]),
     )
 
 

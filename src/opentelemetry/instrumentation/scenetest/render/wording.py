@@ -101,6 +101,17 @@ def resolution(row: Row) -> str:
     )
 
 
+def too_few_for(row: Row, share: float) -> str:
+    """Return what to say where a row's pairs would miss a shift of this share; "" where they find it."""
+    minimum, smallest = row.evidence.minimum, findable(row)
+    if minimum is None or share <= 0 or (smallest is not None and smallest <= share):
+        return ""
+    pairs = pairs_needed(minimum.scatter, log1p(share))
+    found = "find nothing" if smallest is None else f"find a shift of {_unsigned(smallest)} or more"
+    wanted = "no number of pairs finds" if pairs is None else f"{pairs} pairs find"
+    return f"{count(row.evidence.order.pairs, 'pair')} {found}; {wanted} {_unsigned(share)}"
+
+
 def controls(row: Row) -> list[str]:
     """Return what each control says: how far it moved, and whether it sees the load that the row sees."""
     said: list[str] = []

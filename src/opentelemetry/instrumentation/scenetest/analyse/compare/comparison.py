@@ -11,6 +11,7 @@ from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Differe
 from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Options, Row, judged
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
+from opentelemetry.instrumentation.scenetest.conditions.groups import GROUPS
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
@@ -110,9 +111,9 @@ _CONTEXT = [key for key, one in CONDITIONS.items() if one.use == "context" and o
 
 def _check_allowed(options: Options) -> None:
     for key in options.allow - {*RULER, gate.ALLOW_NOT_RECORDED}:
-        near = get_close_matches(key, RULER, n=1, cutoff=0.4)
+        near = get_close_matches(key, (*RULER, *GROUPS), n=1, cutoff=0.4)
         hint = f"; do you mean {near[0]}?" if near else ""
-        raise BadInputError(f"--allow {key}: this is no condition of the ruler{hint}")
+        raise BadInputError(f"--allow {key}: this is no condition of the ruler and no group of them{hint}")
 
 
 def _passed(arms: Mapping[Arm, Sequence[Repetition]]) -> tuple[dict[Arm, list[Repetition]], list[str]]:
