@@ -32,7 +32,9 @@ class Group(NamedTuple):
 
 
 GROUPS: Final = {
-    "autoload": Group("what torch's backend autoload changes", ("torch.backend_autoload.", "torch.backends", "torch_npu.")),
+    "autoload": Group(
+        "what torch's backend autoload changes", ("torch.backend_autoload.", "torch.backends", "torch_npu.")
+    ),
     "machine": Group("the CPU, and the CPUs that the process may use", ("host.", "scenetest.cpus")),
     "torch": Group("torch, its threads and its backends", ("torch.", "torch_npu.")),
     "variables": Group("the variables that the harness reads", ("scenetest.env.",)),
