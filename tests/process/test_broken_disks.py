@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import runner
-from support.scripts import clean_environment, only_process, only_run, run_script
+from support.scripts import PROGRAMS, clean_environment, only_process, only_run, run_script
 from support.watched import end_workers
 
 TWO_DISPATCHES = """
@@ -50,19 +50,7 @@ def test_a_run_directory_that_cannot_be_written_is_one_warning(tmp_path: Path) -
 
 def test_a_write_that_fails_is_one_warning_and_leaves_no_false_death(tmp_path: Path) -> None:
     done = run_script(
-        """
-        import logging, resource
-        logging.basicConfig(format="%(levelname)s %(message)s")
-        instrument()
-        with case("S", "c"):
-            for number in range(40):
-                with dispatch():
-                    if number == 9:
-                        size = __import__("os").stat(next(__import__("pathlib").Path(
-                            __import__("os").environ["SCENETEST_OTEL_RUN"]).glob("*.jsonl"))).st_size
-                        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 40, size + 40))
-        print("done")
-        """,
+        PROGRAMS / "broken_disks/a_full_disk.py",
         env={"SCENETEST_OTEL_DIR": str(tmp_path)},
     )
     assert (done.returncode, done.stdout) == (0, "done\n")
@@ -77,20 +65,7 @@ def test_a_write_that_fails_is_one_warning_and_leaves_no_false_death(tmp_path: P
 
 def test_conditions_that_could_not_be_written_are_written_before_the_next_dispatch(tmp_path: Path) -> None:
     done = run_script(
-        """
-        import os, resource, sys, types
-        from pathlib import Path
-        instrument()
-        with case("S", "c"):
-            with dispatch(): pass
-            sys.modules["torch_npu"] = types.ModuleType("torch_npu")
-            journal, = Path(os.environ["SCENETEST_OTEL_RUN"]).glob("*.jsonl")
-            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (journal.stat().st_size, hard))
-            with dispatch(): pass
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            with dispatch(): pass
-        """,
+        PROGRAMS / "broken_disks/conditions_on_a_full_disk.py",
         env={"SCENETEST_OTEL_DIR": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.backends import Backend, serving
 from support.live import PROVIDER, Exported, run_live
-from support.scripts import only_process, only_run, record
+from support.scripts import PROGRAMS, only_process, only_run, record
 
 from opentelemetry.instrumentation.scenetest.deliver import spans
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
@@ -196,15 +196,7 @@ with dispatch(): pass
 
 def test_the_users_spans_nest_above_and_below_ours(tmp_path: Path) -> None:
     exported, _ = run_live(
-        """
-provider = make_provider()
-tracer = provider.get_tracer("user")
-instrument(tracer_provider=provider)
-with tracer.start_as_current_span("above") as above:
-    with case("S", "c"), dispatch():
-        with tracer.start_as_current_span("below"): pass
-    assert trace.get_current_span() is above
-""",
+        PROGRAMS / "live/nested_users_spans.py",
         tmp_path,
     )
     order = ["below", "dispatch S::c", "S::c", "above"]
@@ -299,35 +291,16 @@ def test_no_fault_of_the_users_provider_reaches_the_harness_or_the_journal(fault
 
 def test_uninstrument_lets_go_of_the_provider(tmp_path: Path) -> None:
     exported, _ = run_live(
-        """
-provider = make_provider()
-instrument(tracer_provider=provider)
-with case("S", "first"), dispatch(): pass
-with dispatch(callable="f"): pass
-uninstrument()
-instrument()
-with case("S", "second"), dispatch(): pass
-""",
+        PROGRAMS / "live/uninstrumented.py",
         tmp_path,
     )
-    assert [span["name"] for span in exported] == ["dispatch S::first", "S::first", "dispatch f", "-c"]
+    assert [span["name"] for span in exported] == ["dispatch S::first", "S::first", "dispatch f", "uninstrumented.py"]
 
 
 def test_a_backend_that_both_deliver_to_gets_each_span_once(tmp_path: Path) -> None:
     with serving(Backend()) as backend:
         run_live(
-            """
-import subprocess, sys
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-provider = TracerProvider()
-provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-instrument(tracer_provider=provider)
-with case("S", "c"):
-    for _ in range(3):
-        with dispatch(): pass
-child = "from opentelemetry.instrumentation.scenetest import dispatch\\nwith dispatch(): pass"
-subprocess.run([sys.executable, "-c", child], check=True)
-""",
+            PROGRAMS / "live/delivered_by_both.py",
             tmp_path,
             env={
                 "OTEL_EXPORTER_OTLP_ENDPOINT": backend.url,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.scripts import clean_environment, only_process, only_run, record, run_script
+from support.scripts import PROGRAMS, clean_environment, only_process, only_run, record, run_script
 
 FORBIDDEN = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.trace", "wrapt", "torch", "simpler", "click")
 
@@ -31,32 +31,14 @@ def test_a_recording_process_imports_the_standard_library_and_ours_only(tmp_path
 
 def test_it_starts_no_thread_opens_no_socket_and_keeps_its_journal_and_the_run_open(tmp_path: Path) -> None:
     record(
-        """
-        import os, threading
-        def open_files():
-            return {os.readlink(f.path) for f in list(os.scandir("/proc/self/fd")) if os.path.exists(f.path)}
-        before = open_files()
-        instrument()
-        with case("S", "c"), dispatch(): pass
-        after = open_files()
-        assert threading.active_count() == 1
-        assert sorted(name.rpartition(".")[2] for name in after - before) == ["json", "jsonl"], after - before
-        """,
+        PROGRAMS / "measured_process/threads_and_descriptors.py",
         tmp_path,
     )
 
 
 def test_it_sets_one_environment_variable_and_takes_it_back(tmp_path: Path) -> None:
     record(
-        """
-        import os
-        before = dict(os.environ)
-        instrument()
-        assert set(os.environ) - set(before) == {"SCENETEST_OTEL_RUN"}
-        with case("S", "c"), dispatch(): pass
-        uninstrument()
-        assert dict(os.environ) == before
-        """,
+        PROGRAMS / "measured_process/environment.py",
         tmp_path,
     )
 
@@ -107,15 +89,7 @@ def test_opentelemetrys_own_switches_are_honoured(switch: dict[str, str], tmp_pa
 
 def test_with_no_endpoint_and_no_directory_there_is_nothing_but_the_log_line(tmp_path: Path) -> None:
     done = run_script(
-        """
-        import logging, os
-        logging.basicConfig(level=25, format="%(levelno)d %(name)s %(message)s")
-        instrument()
-        for name in "ab":
-            with case("S", name):
-                with dispatch(): pass
-        assert "SCENETEST_OTEL_RUN" not in os.environ
-        """,
+        PROGRAMS / "measured_process/nowhere_to_record.py",
         env={"XDG_STATE_HOME": str(tmp_path)},
     )
     assert done.returncode == 0
@@ -127,34 +101,13 @@ def test_with_no_endpoint_and_no_directory_there_is_nothing_but_the_log_line(tmp
 
 
 def test_the_log_line_comes_before_the_first_dispatch_and_at_the_end_of_a_case_without_one(tmp_path: Path) -> None:
-    done = run_script(
-        """
-        import logging
-        logging.basicConfig(level=25, format="%(message).22s")
-        log = logging.getLogger("simpler").warning
-        instrument()
-        with case("S", "no dispatch"):
-            log("case")
-        log("after")
-        with case("S", "dispatch"), dispatch(): log("dispatch")
-        """
-    )
+    done = run_script(PROGRAMS / "measured_process/log_lines.py")
     assert done.stderr.splitlines() == ["case", "torch_backend_autoload", "after", "dispatch"]
 
 
 def test_instrument_is_idempotent_and_quick(tmp_path: Path) -> None:
     record(
-        """
-        import sys, time
-        start = time.process_time()
-        instrument()
-        cost = time.process_time() - start
-        finders = list(sys.meta_path)
-        instrument()
-        assert sys.meta_path == finders
-        assert cost < 3 * 0.025, cost
-        with case("S", "c"), dispatch(): pass
-        """,
+        PROGRAMS / "measured_process/instrument_twice.py",
         tmp_path,
     )
 
@@ -245,15 +198,7 @@ def test_a_stand_in_for_a_module_costs_no_dispatch(name: str, stand_in: str, tmp
 
 def test_a_handler_that_makes_warnings_errors_does_not_have_ours_reach_the_program(tmp_path: Path) -> None:
     run = record(
-        """
-        import logging
-        class Strict(logging.Handler):
-            def emit(self, record): raise AssertionError(record.getMessage())
-        logging.getLogger().addHandler(Strict())
-        instrument()
-        with case("S", "c"), dispatch(round="one"):
-            pass
-        """,
+        PROGRAMS / "measured_process/warnings_are_errors.py",
         tmp_path,
     )
     assert len(only_process(run).cases[0].dispatches) == 1
@@ -261,18 +206,7 @@ def test_a_handler_that_makes_warnings_errors_does_not_have_ours_reach_the_progr
 
 def test_an_exception_of_the_programs_signal_handler_reaches_it_though_our_code_ran(tmp_path: Path) -> None:
     done = run_script(
-        """
-        import signal
-        def give_up(*_): raise TimeoutError
-        signal.signal(signal.SIGALRM, give_up)
-        class Slow:
-            def __str__(self): signal.raise_signal(signal.SIGALRM)
-        instrument()
-        try:
-            with case("S", Slow()): pass
-        except TimeoutError:
-            print("timed out")
-        """,
+        PROGRAMS / "measured_process/signal_handler_raises.py",
         env={"SCENETEST_OTEL_DIR": str(tmp_path)},
     )
     assert (done.stdout, done.stderr) == ("timed out\n", "")

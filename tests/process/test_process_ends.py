@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.scripts import PREAMBLE, clean_environment, only_process, only_run, record
+from support.scripts import PREAMBLE, PROGRAMS, clean_environment, only_process, only_run, record
 
 TEN_ROUNDS = """
 import ctypes, os, signal
@@ -77,20 +77,7 @@ def test_the_lock_is_free_within_a_moment_of_sigkill(tmp_path: Path) -> None:
 
 def test_a_forked_child_that_dispatches_records_as_a_process_of_its_own(tmp_path: Path) -> None:
     run = record(
-        """
-        import os
-        instrument()
-        with case("S", "parent"):
-            with dispatch(): pass
-            child = os.fork()
-            if child == 0:
-                with dispatch(): pass
-                with case("S", "child"):
-                    with dispatch(): pass
-                os._exit(0)
-            os.waitpid(child, 0)
-            with dispatch(): pass
-        """,
+        PROGRAMS / "process_ends/forked_child_dispatches.py",
         tmp_path,
     )
     parent, child = run.processes
@@ -104,15 +91,7 @@ def test_a_forked_child_that_dispatches_records_as_a_process_of_its_own(tmp_path
 
 def test_a_forked_child_that_unwinds_the_parents_case_writes_nothing_of_it(tmp_path: Path) -> None:
     run = record(
-        """
-        import os
-        instrument()
-        pid = os.getpid()
-        with case("S", "parent"):
-            with dispatch():
-                child = os.fork()
-            if child: os.waitpid(child, 0)
-        """,
+        PROGRAMS / "process_ends/forked_child_unwinds.py",
         tmp_path,
     )
     (recorded,) = only_process(run).cases

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.scripts import only_process, record
+from support.scripts import PROGRAMS, only_process, record
 
 
 def test_a_case_records_its_phases_and_its_dispatches_in_order(tmp_path: Path) -> None:
     run = record(
-        """
-        instrument()
-        with case("TestVector", "default", level=2, platform="a2a3sim", runtime="host_build_graph", batch=4):
-            with phase("golden"):
-                pass
-            for _ in range(3):
-                with dispatch():
-                    pass
-        """,
+        PROGRAMS / "recorder/case_with_rounds.py",
         tmp_path,
     )
     process = only_process(run)
@@ -74,21 +66,7 @@ def test_rounds_count_from_zero_in_every_case(tmp_path: Path) -> None:
 
 def test_exceptions_of_every_kind_are_recorded_and_raised_as_they_were(tmp_path: Path) -> None:
     run = record(
-        """
-        import unittest, _pytest.outcomes as outcomes
-        instrument()
-        class Odd(BaseException): pass
-        kinds = [AssertionError, ValueError, KeyboardInterrupt, SystemExit, unittest.SkipTest, outcomes.Skipped,
-                 outcomes.Failed, Odd]
-        for kind in kinds:
-            error = kind("x")
-            try:
-                with case("S", kind.__name__):
-                    with dispatch():
-                        raise error
-            except BaseException as caught:
-                assert caught is error and caught.__context__ is None
-        """,
+        PROGRAMS / "recorder/exceptions.py",
         tmp_path,
     )
     found = {
@@ -103,21 +81,13 @@ def test_exceptions_of_every_kind_are_recorded_and_raised_as_they_were(tmp_path:
         "SkipTest": ("skipped", "unittest.case.SkipTest", "skipped"),
         "Skipped": ("skipped", "Skipped", "skipped"),
         "Failed": ("fail", "Failed", "fail"),
-        "Odd": ("error", "__main__.Odd", "error"),
+        "OddError": ("error", "__main__.OddError", "error"),
     }
 
 
 def test_nested_cases_and_dispatches_keep_their_parents(tmp_path: Path) -> None:
     run = record(
-        """
-        instrument()
-        with case("S", "outer"):
-            with dispatch():
-                with dispatch(): pass
-            with case("S", "inner"):
-                with phase("args"):
-                    with dispatch(): pass
-        """,
+        PROGRAMS / "recorder/nested.py",
         tmp_path,
     )
     outer, inner = only_process(run).cases
@@ -147,30 +117,7 @@ def test_dispatches_outside_any_case_are_grouped_by_callable_under_a_span_of_the
 
 def test_threads_and_tasks_keep_their_cases_apart(tmp_path: Path) -> None:
     run = record(
-        """
-        import asyncio, threading
-        instrument()
-
-        def work(name):
-            with case("thread", name):
-                for _ in range(50):
-                    with dispatch(): pass
-
-        threads = [threading.Thread(target=work, args=(str(n),)) for n in range(4)]
-        for thread in threads: thread.start()
-        for thread in threads: thread.join()
-
-        async def task(name):
-            with case("task", name):
-                for _ in range(5):
-                    with dispatch():
-                        await asyncio.sleep(0)
-
-        async def main():
-            await asyncio.gather(*(task(str(n)) for n in range(4)))
-
-        asyncio.run(main())
-        """,
+        PROGRAMS / "recorder/threads_and_tasks.py",
         tmp_path,
     )
     process = only_process(run)
@@ -188,18 +135,7 @@ def test_threads_and_tasks_keep_their_cases_apart(tmp_path: Path) -> None:
 
 def test_a_generator_that_ends_out_of_order_leaves_no_case_behind(tmp_path: Path) -> None:
     run = record(
-        """
-        instrument()
-        def held(name):
-            with case("S", name):
-                yield
-        first, second = held("first"), held("second")
-        next(first); next(second)
-        first.close()
-        with dispatch(): pass
-        second.close()
-        with dispatch(): pass
-        """,
+        PROGRAMS / "recorder/generator_ends_out_of_order.py",
         tmp_path,
     )
     process = only_process(run)
@@ -209,38 +145,7 @@ def test_a_generator_that_ends_out_of_order_leaves_no_case_behind(tmp_path: Path
 
 def test_the_context_managers_are_decorators_for_every_kind_of_function(tmp_path: Path) -> None:
     run = record(
-        """
-        import asyncio
-        instrument()
-
-        @dispatch()
-        def plain(x): return x
-
-        @dispatch()
-        def generator():
-            yield 1
-            yield 2
-
-        @dispatch()
-        async def coroutine(x):
-            await asyncio.sleep(0)
-            return x
-
-        @dispatch()
-        async def asynchronous_generator():
-            yield 1
-
-        @case("S", "c", level=2)
-        def main():
-            assert plain(3) == 3 and plain.__name__ == "plain"
-            assert list(generator()) == [1, 2]
-            assert asyncio.run(coroutine(4)) == 4
-            async def collect(): return [item async for item in asynchronous_generator()]
-            assert asyncio.run(collect()) == [1]
-
-        main()
-        main()
-        """,
+        PROGRAMS / "recorder/decorators.py",
         tmp_path,
     )
     cases = only_process(run).cases
@@ -249,33 +154,7 @@ def test_the_context_managers_are_decorators_for_every_kind_of_function(tmp_path
 
 def test_what_is_sent_and_thrown_into_an_asynchronous_generator_reaches_the_decorated_function(tmp_path: Path) -> None:
     run = record(
-        """
-        import asyncio
-        from contextlib import asynccontextmanager
-        instrument()
-        seen = []
-
-        @dispatch()
-        async def generator():
-            try:
-                seen.append((yield 1))
-                yield 2
-            except ValueError as error:
-                seen.append(str(error))
-            finally:
-                seen.append("finally")
-
-        async def main():
-            items = generator()
-            assert [await items.asend(None), await items.asend("sent")] == [1, 2]
-            await items.aclose()
-            seen.append("closed")
-            async with asynccontextmanager(generator)():
-                raise ValueError("thrown")
-
-        asyncio.run(main())
-        assert seen == ["sent", "finally", "closed", "thrown", "finally"], seen
-        """,
+        PROGRAMS / "recorder/asynchronous_generators.py",
         tmp_path,
     )
     assert [one.outcome for one in only_process(run).dispatches] == ["error", "pass"]
@@ -283,20 +162,7 @@ def test_what_is_sent_and_thrown_into_an_asynchronous_generator_reaches_the_deco
 
 def test_one_object_entered_again_is_a_span_of_its_own_each_time(tmp_path: Path) -> None:
     run = record(
-        """
-        instrument()
-        again, once = case("S", "again"), dispatch()
-        for _ in range(2):
-            with again, once, once:
-                pass
-        with again, once:
-            with again, once:
-                pass
-            with phase("after"):
-                pass
-        with dispatch():
-            pass
-        """,
+        PROGRAMS / "recorder/entered_again.py",
         tmp_path,
     )
     process = only_process(run)
@@ -307,23 +173,7 @@ def test_one_object_entered_again_is_a_span_of_its_own_each_time(tmp_path: Path)
 
 def test_one_object_entered_in_two_threads_measures_each_by_itself(tmp_path: Path) -> None:
     run = record(
-        """
-        import threading
-        instrument()
-        shared, entered, left = dispatch(), threading.Event(), threading.Event()
-
-        def within():
-            with shared:
-                entered.set()
-                left.wait()
-
-        thread = threading.Thread(target=within)
-        with shared:
-            thread.start()
-            entered.wait()
-        left.set()
-        thread.join()
-        """,
+        PROGRAMS / "recorder/entered_in_two_threads.py",
         tmp_path,
     )
     first, second = only_process(run).dispatches
@@ -372,19 +222,6 @@ def test_attributes_are_scalars_and_what_json_has_no_word_for_is_text(tmp_path: 
 
 def test_memory_does_not_grow_with_the_number_of_dispatches(tmp_path: Path) -> None:
     record(
-        """
-        import gc, tracemalloc
-        instrument()
-        with case("S", "c"):
-            def many():
-                for _ in range(5000):
-                    with dispatch(): pass
-            many()
-            tracemalloc.start()
-            gc.collect(); before = tracemalloc.get_traced_memory()[0]
-            many()
-            gc.collect(); after = tracemalloc.get_traced_memory()[0]
-        assert after - before < 4096, after - before
-        """,
+        PROGRAMS / "recorder/many_dispatches.py",
         tmp_path,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.live import auto_instrumented
-from support.scripts import run_script
+from support.scripts import PROGRAMS, run_script
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 
@@ -58,31 +58,13 @@ def test_the_setting_is_unknown_where_the_program_has_changed_it_since_its_launc
 
 
 def test_the_detector_is_quick_and_imports_nothing_while_it_runs() -> None:
-    done = run_script(
-        """
-        import sys, time
-        from opentelemetry.instrumentation.scenetest.entrypoints.resource_detector import SceneTestResourceDetector
-        before = set(sys.modules)
-        start = time.process_time()
-        SceneTestResourceDetector().detect()
-        assert time.process_time() - start < 0.05
-        assert set(sys.modules) == before
-        """
-    )
+    done = run_script(PROGRAMS / "resource_detector/detector_is_quick.py")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_it_says_holds_in_a_forked_child_too() -> None:
     done = run_script(
-        """
-        import os
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.instrumentation.scenetest.entrypoints.resource_detector import SceneTestResourceDetector
-        resource = TracerProvider().resource
-        if os.fork() == 0:
-            os._exit(SceneTestResourceDetector().detect().attributes.items() <= resource.attributes.items())
-        assert os.waitstatus_to_exitcode(os.wait()[1]) == 1
-        """,
+        PROGRAMS / "resource_detector/detector_in_a_forked_child.py",
         env=DETECT,
     )
     assert (done.returncode, done.stderr) == (0, "")

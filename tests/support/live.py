@@ -10,40 +10,23 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from support.scripts import clean_environment, run_script
+from support.scripts import PROGRAMS, clean_environment, run_script
 
-PROVIDER = """
-import json, os
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
-
-def line(span):
-    fields = {
-        "name": span.name, "trace": f"{span.context.trace_id:032x}", "id": f"{span.context.span_id:016x}",
-        "parent": f"{span.parent.span_id:016x}" if span.parent else None, "attributes": dict(span.attributes),
-        "status": [span.status.status_code.name, span.status.description], "start": span.start_time,
-        "end": span.end_time, "scope": span.instrumentation_scope.name, "pid": os.getpid(),
-        "links": [f"{link.context.trace_id:032x}" for link in span.links],
-    }
-    return json.dumps(fields) + "\\n"
-
-def make_provider(processor=SimpleSpanProcessor, **arguments):
-    provider = TracerProvider(**arguments)
-    spans = open(os.environ["SPANS"], "a")
-    provider.add_span_processor(processor(ConsoleSpanExporter(out=spans, formatter=line)))
-    return provider
-"""
+PROVIDER = (PROGRAMS / "live/provider.py").read_text("utf-8")
 
 Exported = dict[str, Any]
 
 
 def run_live(
-    source: str, folder: Path, *, env: Mapping[str, str] | None = None
+    program: str | Path, folder: Path, *, env: Mapping[str, str] | None = None
 ) -> tuple[list[Exported], CompletedProcess[str]]:
-    """Run a script that may call `make_provider()`; return what its exporters wrote, in order, and how it ended."""
+    """Run a program that may call `make_provider()`; return what its exporters wrote, in order, and how it ended."""
     spans = folder / "spans.jsonl"
-    done = run_script(PROVIDER + source, env={"SPANS": str(spans), **(env or {})}, timeout=120)
+    done = run_script(
+        PROVIDER + program if isinstance(program, str) else program,
+        env={"SPANS": str(spans), **(env or {})},
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return (list(map(json.loads, spans.read_text().splitlines())) if spans.exists() else []), done
 

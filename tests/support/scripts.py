@@ -13,7 +13,9 @@ from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 PREAMBLE = "from opentelemetry.instrumentation.scenetest import case, dispatch, instrument, phase, uninstrument\n"
-PROGRAMS = Path(__file__).parent.parent / "programs"
+PROGRAMS = Path(__file__).parents[1] / "programs"
+"""Programs that tests run, as files that the type checker reads."""
+
 _OURS = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_")
 
 
@@ -24,12 +26,24 @@ def clean_environment(**extra: str) -> dict[str, str]:
 
 
 def run_script(
-    source: str, *, env: Mapping[str, str] | None = None, options: tuple[str, ...] = (), timeout: float = 60
+    program: str | Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    options: tuple[str, ...] = (),
+    timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script in a fresh interpreter, with the public API imported and its output captured."""
-    script = PREAMBLE + textwrap.dedent(source)
+    """Run a program in a fresh interpreter, and capture its output.
+
+    Args:
+        program: a file, or a few lines of source, for which the public API is imported.
+        arguments: arguments of the program.
+        env: set in addition to a clean environment.
+        options: options of the interpreter.
+        timeout: in seconds.
+    """
+    code = [str(program)] if isinstance(program, Path) else ["-c", PREAMBLE + textwrap.dedent(program)]
     return subprocess.run(
-        [sys.executable, *options, "-c", script],
+        [sys.executable, *options, *code, *arguments],
         env=clean_environment(**(env or {})),
         capture_output=True,
         text=True,
@@ -43,9 +57,11 @@ def program(name: str, *arguments: str) -> list[str]:
     return [sys.executable, str(PROGRAMS / name), *arguments]
 
 
-def record(source: str, store: Path, *, expect: int = 0, env: Mapping[str, str] | None = None) -> Run:
-    """Run a script that calls `instrument()` with a store, and return what it recorded."""
-    done = run_script(source, env={"SCENETEST_OTEL_DIR": str(store), **(env or {})})
+def record(
+    program: str | Path, store: Path, *arguments: str, expect: int = 0, env: Mapping[str, str] | None = None
+) -> Run:
+    """Run a program that calls `instrument()` with a store, and return what it recorded."""
+    done = run_script(program, *arguments, env={"SCENETEST_OTEL_DIR": str(store), **(env or {})})
     assert done.returncode == expect, done.stderr
     return only_run(store)
 

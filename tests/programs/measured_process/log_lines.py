@@ -1,0 +1,16 @@
+"""The log line comes before the first dispatch and at the end of a case without one."""
+
+from __future__ import annotations
+
+import logging
+
+from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
+
+logging.basicConfig(level=25, format="%(message).22s")
+log = logging.getLogger("simpler").warning
+instrument()
+with case("S", "no dispatch"):
+    log("case")
+log("after")
+with case("S", "dispatch"), dispatch():
+    log("dispatch")

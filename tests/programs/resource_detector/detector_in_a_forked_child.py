@@ -1,0 +1,14 @@
+"""What it says holds in a forked child too."""
+
+from __future__ import annotations
+
+import os
+
+from opentelemetry.sdk.trace import TracerProvider
+
+from opentelemetry.instrumentation.scenetest.entrypoints.resource_detector import SceneTestResourceDetector
+
+resource = TracerProvider().resource
+if os.fork() == 0:
+    os._exit(SceneTestResourceDetector().detect().attributes.items() <= resource.attributes.items())
+assert os.waitstatus_to_exitcode(os.wait()[1]) == 1
