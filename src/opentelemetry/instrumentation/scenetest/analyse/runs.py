@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
 from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Native
@@ -22,7 +23,7 @@ class Case:
 
     span: Span
     phases: list[Span] = field(default_factory=list[Span])
-    dispatches: list[Span] = field(default_factory=list[Span])
+    dispatches: Dispatches = field(default_factory=Dispatches)
 
 
 @dataclass(slots=True)
@@ -31,7 +32,7 @@ class Process:
 
     record: reader.Process
     cases: list[Case] = field(default_factory=list[Case])
-    dispatches: list[Span] = field(default_factory=list[Span])
+    dispatches: Dispatches = field(default_factory=Dispatches)
     phases: list[Span] = field(default_factory=list[Span])
 
     def all_dispatches(self) -> Iterator[tuple[Case | None, Span]]:
@@ -41,6 +42,12 @@ class Process:
                 yield case, dispatch
         for dispatch in self.dispatches:
             yield None, dispatch
+
+    def groups(self) -> Iterator[Dispatches]:
+        """Yield the dispatches of each case, then those outside any."""
+        for case in self.cases:
+            yield case.dispatches
+        yield self.dispatches
 
     def timed(self) -> Iterator[Span]:
         """Yield the cases and dispatches: what native records may lie in."""
@@ -102,12 +109,18 @@ def processes_at_once(run: Run) -> int:
 
     A dispatch that never returned is left out: when it stopped running is not known.
     """
+    groups = [
+        (number, process.record.unix_ns(0), dispatches)
+        for number, process in enumerate(run.processes)
+        for dispatches in process.groups()
+        if dispatches
+    ]
+    if len({number for number, _, _ in groups}) < 2:
+        return len(groups[:1])
     edges: list[tuple[int, int, int]] = []
-    for number, process in enumerate(run.processes):
-        for _, dispatch in process.all_dispatches():
-            if dispatch.end_ns is not None:
-                start, end = process.record.unix_ns(dispatch.start_ns), process.record.unix_ns(dispatch.end_ns)
-                edges += [(start, 1, number), (end, -1, number)]
+    for number, offset, dispatches in groups:
+        for start, end in dispatches.times():
+            edges += [(start + offset, 1, number), (end + offset, -1, number)]
     most, running = 0, Counter[int]()
     for _, change, number in sorted(edges):
         running[number] += change

@@ -83,7 +83,10 @@ def native(directory: Path, recorded: Iterable[tuple[reader.Process, Iterable[Sp
         directory: the run directory.
         recorded: the processes of the run with their spans.
     """
-    return place(_records(logs_of(directory)), [_windows(process, list(spans)) for process, spans in recorded])
+    logs = logs_of(directory)
+    # A run without logs, perhaps of a million dispatches, has nothing to place.
+    windows = [_windows(process, list(spans)) for process, spans in recorded] if logs else []
+    return place(_records(logs), windows)
 
 
 def _records(logs: Iterable[Path]) -> Iterator[strace.Record]:

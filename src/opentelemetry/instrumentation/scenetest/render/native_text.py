@@ -36,13 +36,17 @@ class NativeView:
 
     def figures(self, owners: Iterable[Span]) -> list[tuple[str, Durations]]:
         """Return the users' figures over all passes of these dispatches, where they were measured."""
-        of_owners = [each for owner in owners for each in self._passes[owner.span_id]]
+        if not self._passes:
+            return []
+        of_owners = [each for owner in owners for each in self._passes.get(owner.span_id, ())]
         found = {column: [each.figures[column] for each in of_owners if column in each.figures] for column in COLUMNS}
         return [(_LABELS.get(column, column), Durations.of(values)) for column, values in found.items() if values]
 
     def print_tree(self, console: Console, owners: Sequence[Span], title: str = "native") -> None:
         """Print the native spans of these dispatches as a tree: count, figures, share of the span above."""
-        root = tree(placed for owner in owners for placed in self._spans[owner.span_id])
+        if not self._spans:
+            return
+        root = tree(placed for owner in owners for placed in self._spans.get(owner.span_id, ()))
         if not root.below:
             return
         whole = sum(owner.duration_ns or 0 for owner in owners)

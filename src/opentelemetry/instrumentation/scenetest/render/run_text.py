@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination, runs
+from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
 from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, raw_attribute
@@ -74,7 +76,7 @@ def _headline(run: Run) -> Iterable[str]:
     if run.started:
         yield f"{run.started:%d %b %H:%M}"
     yield "exit code not known" if run.exit_code is None else f"exit {run.exit_code}"
-    dispatches = [dispatch for process in run.processes for _, dispatch in process.all_dispatches()]
+    dispatches = [kind for process in run.processes for group in process.groups() for kind in group.kinds()]
     rulers = {dispatch.ruler for dispatch in dispatches}
     known = len(rulers - {UNKNOWN})
     yield f"{known} ruler{'' if known == 1 else 's'}" + (" and an unknown one" if UNKNOWN in rulers else "")
@@ -103,9 +105,9 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
         if with_tree:
             native.print_tree(console, case.dispatches)
             native.print_tree(console, [case.span], "native, outside any dispatch")
-    groups: dict[str, list[Span]] = {}
+    groups: dict[str, Dispatches] = defaultdict(Dispatches)
     for dispatch in process.dispatches:
-        groups.setdefault(str(dispatch.attributes.get("scenetest.callable", "outside any case")), []).append(dispatch)
+        groups[str(dispatch.attributes.get("scenetest.callable", "outside any case"))].append(dispatch)
     for name, dispatches in groups.items():
         console.print(Text(f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
         _print_dispatches(console, dispatches, native)
@@ -130,8 +132,8 @@ def _rounds(dispatches: Sequence[Span], asked: Value | None) -> str:
     return count if asked is None or asked == len(dispatches) else f"{count} of {asked} asked for"
 
 
-def _print_dispatches(console: Console, dispatches: Sequence[Span], native: NativeView) -> None:
-    timed = [duration for one in dispatches if _counts(one) and (duration := one.duration_ns) is not None]
+def _print_dispatches(console: Console, dispatches: Dispatches, native: NativeView) -> None:
+    timed = dispatches.durations(_counts)
     rows = [("dispatch", Durations.of(timed))] if timed else []
     rows += native.figures(dispatches)
     if rows:
@@ -143,13 +145,13 @@ def _print_dispatches(console: Console, dispatches: Sequence[Span], native: Nati
             numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
             table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in numbers))
         console.print(table)
-    others = [dispatch for dispatch in dispatches if dispatch.outcome != "pass"]
+    others = dispatches.others()
     for dispatch in others[:_OTHERS]:
         what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
         console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
     if more := others[_OTHERS:]:
         console.print(Text(f"  {len(more)} more did not pass; --json has them all"))
-    waited = sum(1 for dispatch in dispatches if not _counts(dispatch))
+    waited = sum(1 for dispatch in dispatches.kinds() if not _counts(dispatch))
     if dispatches and DERIVED in dispatches[0].attributes:
         console.print(Text("  dispatches are concluded from native markers: how long they took was not recorded"))
     elif waited:

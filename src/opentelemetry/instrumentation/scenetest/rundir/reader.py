@@ -8,6 +8,7 @@ the file only.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,6 +170,12 @@ class Journal:
         """Yield every span: closed ones in the order in which they ended, then what is left open."""
         with self.path.open("rb") as file:
             for raw in file:
+                if (opened := _DISPATCH(raw)) is not None:
+                    self._begin_dispatch(*opened.groups())
+                    continue
+                if (ended := _PASS(raw)) is not None and ended[1].decode() in self._open:
+                    yield self._pass(self._open.pop(ended[1].decode()), int(ended[2]), int(ended[3]))
+                    continue
                 line = _parse(raw)
                 if line is None:
                     self.process.torn_lines += bool(raw.strip())
@@ -227,6 +234,31 @@ class Journal:
             span.case = span
         self._open[span.span_id] = span
 
+    def _begin_dispatch(self, trace: bytes, parent: bytes, span_id: bytes, at: bytes, number: bytes) -> None:
+        above = self._open.get(parent.decode())
+        span = Span(
+            "dispatch",
+            span_id.decode(),
+            trace.decode(),
+            parent.decode(),
+            "",
+            "",
+            int(number),
+            int(at),
+            {},
+            self.process.conditions,
+            above.case if above else None,
+        )
+        self._open[span.span_id] = span
+
+    def _pass(self, span: Span, start: int, end: int) -> Span:
+        span.start_ns, span.end_ns, span.outcome = start, end, "pass"
+        if span.kind != "dispatch":
+            span.conditions = self.process.conditions
+        if span.case is None:
+            self._last_end = end
+        return span
+
     def _end(self, line: dict[str, Any]) -> Span | None:
         span = self._open.pop(line["id"], None)
         if span is None:
@@ -242,6 +274,15 @@ class Journal:
             self._last_end = span.end_ns
         return span
 
+
+# The two lines of nearly every journal, as the recorder writes them. Anything else is read as JSON.
+_DISPATCH = re.compile(
+    rb'\{"kind":"open","span":"dispatch","trace":"([0-9a-f]{32})","parent":"([0-9a-f]{16})","id":"([0-9a-f]{16})",'
+    rb'"at":(\d{1,18}),"round":(\d{1,18})\}\n'
+).fullmatch
+_PASS = re.compile(
+    rb'\{"kind":"close","id":"([0-9a-f]{16})","start":(\d{1,18}),"end":(\d{1,18}),"outcome":"pass"\}\n'
+).fullmatch
 
 _decode = json.JSONDecoder().decode
 

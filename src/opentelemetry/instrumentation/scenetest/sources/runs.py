@@ -44,15 +44,15 @@ def _process(path: Path) -> Process:
     record = reader.Journal(path)
     process = Process(record.process)
     cases: dict[str, Case] = {}
-    for span in sorted(record.spans(), key=lambda span: (span.start_ns, span.kind != "case")):
-        holder = cases.get(span.case.span_id) if span.case else None
-        if span.kind == "case":
-            cases[span.span_id] = Case(span)
-        elif span.kind == "phase":
+    for span in record.spans():
+        holder = cases.setdefault(span.case.span_id, Case(span.case)) if span.case else None
+        if span.kind == "phase":
             (holder or process).phases.append(span)
         elif span.kind == "dispatch":
             (holder or process).dispatches.append(span)
-    process.cases = list(cases.values())
+    for phases in (process.phases, *(case.phases for case in cases.values())):
+        phases.sort(key=lambda span: span.start_ns)
+    process.cases = sorted(cases.values(), key=lambda case: case.span.start_ns)
     return process
 
 
