@@ -112,6 +112,10 @@ class Console:
         os.close(self._master)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
+    def hang_up(self) -> None:
+        """Close the terminal, as a connection does that breaks."""
+        os.close(self._master)
+
     def is_raw(self) -> bool:
         """Whether the program has switched off what a terminal does with keys."""
         return not termios.tcgetattr(self._master)[3] & termios.ICANON

@@ -39,7 +39,10 @@ class Commands(click.Group):
         """Import one command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
-        return getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `__main__` sets it for the time of the imports
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return command
 
     def main(  # pyright: ignore[reportIncompatibleMethodOverride]: click's has overloads
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any
@@ -49,7 +52,7 @@ class Commands(click.Group):
         try:
             result: object = super().main(args, PROGRAM, standalone_mode=False)
             flush()
-        except click.Abort:
+        except (click.Abort, KeyboardInterrupt):
             die_by(signal.SIGINT)
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
@@ -63,7 +66,7 @@ class Commands(click.Group):
             say(str(error))
             sys.exit(error.code)
         except BrokenPipeError:
-            discard_output()
+            discard_output(1, 2)
             sys.exit(Exit.FAULT)
         except OSError as error:
             ours = error.errno not in _REFUSED

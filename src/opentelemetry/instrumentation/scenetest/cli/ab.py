@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from time import strftime
 from typing import Any
@@ -19,11 +17,8 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.runner import arms as places
 from opentelemetry.instrumentation.scenetest.runner.experiment import Experiment
+from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 from opentelemetry.instrumentation.scenetest.sources.stores import LOCAL_STORE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(cls=WithDefaults, context_settings={"allow_interspersed_args": False})
@@ -45,8 +40,9 @@ def ab(
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in: ab --arm base=../main -- python test_x.py")
     where = os.path.abspath(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE)
-    experiment = Experiment(places.parse(given), Path(where), name or strftime("%Y%m%d-%H%M%S"), list(command), say)
-    with _signals_interrupt():
+    arms, name = places.parse(given), name or strftime("%Y%m%d-%H%M%S")
+    with Interrupts() as interrupts:
+        experiment = Experiment(arms, Path(where), name, list(command), say, interrupts)
         try:
             for number, (pair, arm) in enumerate(places.turns(pairs)):
                 experiment.run(pair, arm, left=2 * pairs - number)
@@ -57,17 +53,3 @@ def ab(
         except KeyboardInterrupt:
             say(f"interrupted: comparing what there is; the runs are in {where}")
     return finish(experiment.read("base"), experiment.read("measure"), asked)
-
-
-@contextmanager
-def _signals_interrupt() -> Generator[None]:
-    """Let a request to end stop us as Ctrl-C does, with the comparison."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

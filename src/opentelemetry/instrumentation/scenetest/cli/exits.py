@@ -14,11 +14,16 @@ PROGRAM = "scenetest-otel"
 
 
 def say(message: str, who: str = PROGRAM) -> None:
-    """Print one sentence on standard error, if anybody reads there."""
+    """Print one sentence on standard error, if that can be written to."""
+    tell(f"{who}: {message}")
+
+
+def tell(line: str) -> None:
+    """Print one line on standard error. A full disk or a reader that has left never changes how a command ends."""
     try:
-        click.echo(f"{who}: {message}", err=True)
-    except BrokenPipeError:
-        discard_output()
+        click.echo(line, err=True)
+    except OSError:
+        discard_output(2)
 
 
 def flush() -> None:
@@ -27,16 +32,25 @@ def flush() -> None:
         sys.__stdout__.flush()
 
 
-def discard_output() -> None:
-    """Let the interpreter's last flush succeed when the reader of our output has left."""
+def flush_if_possible() -> None:
+    """The same for a command whose exit code says how something else ended."""
+    try:
+        flush()
+    except OSError:
+        discard_output(1)
+
+
+def discard_output(*streams: int) -> None:
+    """Let the interpreter's last flush of standard streams succeed where nothing can be written to them any more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
+    for stream in streams:
         os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def die_by(number: int) -> NoReturn:
     """End this process by a signal, so that whoever waits for it sees what the command died of, without a core dump."""
-    flush()
+    flush_if_possible()
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     # 1 and not 0: a kernel that pipes its core dumps to a program heeds no limit but this one (core(5)).
     resource.setrlimit(resource.RLIMIT_CORE, (0 if hard == 0 else 1, hard))

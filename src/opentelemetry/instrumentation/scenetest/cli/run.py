@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opentelemetry.instrumentation.scenetest import destination
-from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_output, say
+from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_output, flush_if_possible, say, tell
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
@@ -48,20 +48,34 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in scenetest-otel run -- python test_x.py")
     directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE, name, tty, command)
+    recording: _Recording | None = None
     try:
-        ended = _record(directory, tty, command)
-    except Failure:
-        # The watcher finds its directory gone.
-        shutil.rmtree(directory)
-        raise
+        recording = _Recording(directory, tty, command)
+        ended = recording.run()
+    except BaseException as error:
+        # Nothing was run. The watcher finds its directory gone.
+        shutil.rmtree(directory, ignore_errors=True)
+        if isinstance(error, Failure) or not isinstance(error, Exception):
+            raise
+        raise Failure(_fault(error), Exit.RUN_FAULT) from error
+    try:
+        recording.conclude(ended)
+        if os.path.isdir(directory):
+            _summarise(directory)
+            _tell_delivery(directory)
+    except KeyboardInterrupt:
+        # Whoever interrupts us now has no interest in the rest.
+        pass
     except Exception as error:
-        raise Failure(f"a fault of its own: {type(error).__name__}: {error}", Exit.RUN_FAULT) from error
-    if os.path.isdir(directory):
-        _summarise(directory)
-        _tell_delivery(directory)
+        say(_fault(error))
     if ended < 0:
         die_by(-ended)
+    flush_if_possible()
     return ended
+
+
+def _fault(error: Exception) -> str:
+    return f"a fault of its own: {type(error).__name__}: {error}"
 
 
 def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -> str:
@@ -88,28 +102,43 @@ def _make_store(store: str) -> None:
         Path(store, ".gitignore").write_text("*\n")
 
 
-def _record(directory: str, tty: bool, command: Sequence[str]) -> int:
-    """Run the command and return its exit code, or the negative number of the signal that it died of."""
-    run_file = HeldRunFile(directory)
-    _warn_of_endpoint()
-    # Before the command, so that no process of it has to; it outlives a run that is killed.
-    handover.start(directory)
-    screen, harvest = _screen(directory, tty), Harvest(directory)
-    ended = supervise(command, {**os.environ, layout.RUN_VARIABLE: directory}, screen, harvest.look)
-    code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
-    problems: list[str] = []
-    try:
-        ended_ns = time_ns()
-        run_file.update(
-            exit_code=code, signal=killed_by, ended_unix_ns=ended_ns, dirty=checkouts.dirty(Path(directory))
-        )
-    except OSError as error:
-        problems.append(f"the exit code {code} is not in {directory}/{layout.RUN_FILE}: {error.strerror}")
-    screen.drain()
-    for problem in (*problems, *screen.problems(), *harvest.gather()):
-        say(problem)
-    run_file.release()
-    return ended
+class _Recording:
+    """One command that is run and recorded.
+
+    Args:
+        directory: the run directory.
+        tty: whether the command gets a terminal.
+        command: the command.
+    """
+
+    def __init__(self, directory: str, tty: bool, command: Sequence[str]) -> None:
+        self._directory = directory
+        self._command = command
+        self._run_file = HeldRunFile(directory)
+        _warn_of_endpoint()
+        # Before the command, so that no process of it has to; it outlives a run that is killed.
+        handover.start(directory)
+        self._screen = _screen(directory, tty)
+        self._harvest = Harvest(directory)
+
+    def run(self) -> int:
+        """Run the command and return its exit code, or the negative number of the signal that it died of."""
+        environment = {**os.environ, layout.RUN_VARIABLE: self._directory}
+        return supervise(self._command, environment, self._screen, self._harvest.look)
+
+    def conclude(self, ended: int) -> None:
+        """Record how the command ended, show the rest of its output, and say what is missing in the run."""
+        code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
+        dirty = checkouts.dirty(Path(self._directory))
+        problems: list[str] = []
+        try:
+            self._run_file.update(exit_code=code, signal=killed_by, ended_unix_ns=time_ns(), dirty=dirty)
+        except OSError as error:
+            problems.append(f"the exit code {code} is not in {self._directory}/{layout.RUN_FILE}: {error.strerror}")
+        self._screen.drain()
+        for problem in (*problems, *self._screen.problems(), *self._harvest.gather()):
+            say(problem)
+        self._run_file.release()
 
 
 def _warn_of_endpoint() -> None:
@@ -144,7 +173,7 @@ def _summarise(directory: str) -> None:
     try:
         print_summary(Path(directory))
     except BrokenPipeError:
-        discard_output()
+        discard_output(1, 2)
     except Exception as error:
         say(f"no summary of {directory}: {error}")
 
@@ -156,7 +185,7 @@ def _print_spans(directory: Path) -> None:
     try:
         print_spans(directory)
     except BrokenPipeError:
-        discard_output()
+        discard_output(1, 2)
     except Exception as error:
         say(f"no spans of {directory} on the console: {error}")
 
@@ -172,6 +201,6 @@ def _tell_delivery(directory: str) -> None:
     acknowledged = f"{escape(directory)}/*{ACKNOWLEDGED}"
     delivery = handover.outcome(directory, lambda: max(map(os.path.getmtime, glob(acknowledged)), default=0))
     if problem := delivery["problem"]:
-        click.echo(handover.left(directory, problem), err=True)
+        tell(handover.left(directory, problem))
     else:
         say(f"{delivery['accepted']} spans delivered to {delivery['to']}")

@@ -45,7 +45,11 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
         except FileExistsError:
             number += 1
             directory = os.path.join(os.path.abspath(store), f"{name}-{number}")
-    write(directory, by=by, command=command, name=name, **facts)
+    try:
+        write(directory, by=by, command=command, name=name, **facts)
+    except BaseException:
+        _remove(directory)
+        raise
     return directory
 
 
@@ -66,6 +70,15 @@ def write(directory: str, *, by: str, command: Sequence[str], name: str, **facts
     text = json.dumps({**known, **liveness.identity(), "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
     with open(os.path.join(directory, layout.RUN_FILE), "x", opener=layout.private, encoding="ascii") as file:
         file.write(text)
+
+
+def _remove(directory: str) -> None:
+    """Remove a run of which not even the `run.json` could be written."""
+    try:
+        os.unlink(os.path.join(directory, layout.RUN_FILE))
+        os.rmdir(directory)
+    except OSError:  # the file is not there, or the directory can't be written any more
+        return
 
 
 def remove_if_empty(directory: str) -> bool:

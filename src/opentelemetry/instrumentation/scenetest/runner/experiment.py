@@ -17,6 +17,7 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.runner import arms
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
+from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 from opentelemetry.instrumentation.scenetest.sources.arms import read
 from opentelemetry.instrumentation.scenetest.sources.stores import is_run
 
@@ -44,6 +45,7 @@ class Experiment:
         name: what their names begin with.
         command: what is run.
         on_progress: takes a sentence after each run.
+        interrupts: the requests to stop.
         good: the directories of the runs that did not fail.
         took: how long the runs took, in seconds.
     """
@@ -53,6 +55,7 @@ class Experiment:
     name: str
     command: list[str]
     on_progress: Callable[[str], None]
+    interrupts: Interrupts
     good: dict[str, list[Path]] = field(default_factory=lambda: {name: [] for name in arms.NAMES})
     took: list[float] = field(default_factory=list[float])
 
@@ -104,19 +107,20 @@ class Experiment:
             start_new_session=True,
         )
         try:
-            return process.wait()
+            with self.interrupts.allowed():
+                return process.wait()
         except KeyboardInterrupt:
-            _end(process)
+            self._end(process)
             raise
 
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a run and all of its command; each further interrupt asks for it with more force."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        os.killpg(process.pid, number)
-        with suppress(KeyboardInterrupt):
-            process.wait()
-            return
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a run and all of its command; each further interrupt asks for it with more force."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with suppress(KeyboardInterrupt), self.interrupts.allowed():
+                process.wait()
+                return
 
 
 def _show_end(directory: Path, show: Callable[[str], None]) -> None:

@@ -38,10 +38,13 @@ class Follower:
 
     def __init__(self, path: str, target: int) -> None:
         self._path = path
-        self._source = os.open(path, os.O_RDONLY)
         self._target = target
         self._offset = 0
         self._fault: OSError | None = None
+        try:
+            self._source = os.open(path, os.O_RDONLY)
+        except OSError as error:
+            self._fault = error
 
     def copy(self, *, patiently: bool = False) -> None:
         """Copy what the file holds at this moment.
@@ -49,6 +52,8 @@ class Follower:
         Args:
             patiently: wait for the stream's reader, rather than leave the rest for the next time.
         """
+        if self._fault is not None:
+            return
         end = os.fstat(self._source).st_size
         while self._offset < end and self._fault is None:
             if not select.select([], [self._target], [], None if patiently else 0)[1]:
@@ -84,18 +89,22 @@ class Files:
     own_session = False
 
     def __init__(self, directory: str) -> None:
-        self.actions: list[tuple[int, ...]] = []
+        self._paths = {1: os.path.join(directory, layout.STDOUT_LOG), 2: os.path.join(directory, layout.STDERR_LOG)}
+        self._files = {number: create(path) for number, path in self._paths.items()}
+        self.actions = [(os.POSIX_SPAWN_DUP2, file, number) for number, file in self._files.items()]
         self._followers: list[Follower] = []
-        for number, name in ((1, layout.STDOUT_LOG), (2, layout.STDERR_LOG)):
-            path = os.path.join(directory, name)
-            self.actions.append((os.POSIX_SPAWN_DUP2, create(path), number))
-            self._followers.append(Follower(path, number))
 
     def __enter__(self) -> None:
         """There is nothing to prepare."""
 
     def __exit__(self, *_: object) -> None:
         """There is nothing to give back."""
+
+    def follow(self) -> None:
+        """Read the files from now on; the command has them, and we may have few descriptors."""
+        for file in self._files.values():
+            os.close(file)
+        self._followers = [Follower(path, number) for number, path in self._paths.items()]
 
     def wait(self, signals: Collection[int]) -> signal.struct_siginfo | None:
         """Sleep until a signal comes or it is time to look at the files again."""
@@ -107,8 +116,11 @@ class Files:
             follower.copy()
 
     def deliver(self, child: int, number: int, *, typed: bool) -> None:
-        """Hand a signal on to the command, unless it was typed: then the terminal gave it to the command, too."""
-        if not typed:
+        """Hand a signal on to the command, unless it was typed: then the terminal gave it to the command, too.
+
+        A terminal that is closed tells the leader of its session only (SIGHUP and SIGCONT).
+        """
+        if not typed or (number in (signal.SIGHUP, signal.SIGCONT) and os.getsid(0) == os.getpid()):
             send(child, number)
         if number == signal.SIGTSTP:
             stop()

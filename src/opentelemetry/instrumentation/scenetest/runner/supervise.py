@@ -54,6 +54,7 @@ def supervise(
     try:
         with screen:
             child = _spawn(command, environment, screen, before)
+            screen.follow()
             return _wait(child, screen, signals, look)
     finally:
         while signal.sigtimedwait(signals, 0):

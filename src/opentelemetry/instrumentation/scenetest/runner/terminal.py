@@ -11,6 +11,7 @@ import struct
 import termios
 import tty
 from collections.abc import Collection
+from contextlib import suppress
 from time import monotonic
 
 from opentelemetry.instrumentation.scenetest.runner.follow import Follower, create, send, stop
@@ -76,6 +77,9 @@ class Terminal:
         # Before our terminal ends lines in its own way again.
         self._follower.copy()
         self._give_back()
+
+    def follow(self) -> None:
+        """There is nothing to begin: the pty and its log are ours."""
 
     def wait(self, signals: Collection[int]) -> signal.struct_siginfo | None:
         """Sleep until the command prints, a key is pressed, or it is time to look for signals again."""
@@ -149,7 +153,8 @@ class Terminal:
 
     def _give_back(self) -> None:
         if self._ours is not None:
-            termios.tcsetattr(0, termios.TCSADRAIN, self._ours)
+            with suppress(termios.error):  # it has been closed
+                termios.tcsetattr(0, termios.TCSADRAIN, self._ours)
 
     def _resize(self) -> None:
         size = _DEFAULT_SIZE
