@@ -159,8 +159,14 @@ def test_the_official_encoder_takes_every_span(run: Run) -> None:
     assert len(resource["scopeSpans"][0]["spans"]) == 6
 
 
+def traced(run: Run) -> dict[str, Any]:
+    stream = io.StringIO()
+    perfetto.write(run, stream)
+    return json.loads(stream.getvalue())
+
+
 def test_the_perfetto_trace_has_every_span_in_a_lane_where_it_nests(run: Run) -> None:
-    trace: dict[str, Any] = perfetto.trace(run)
+    trace: dict[str, Any] = traced(run)
     events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
     assert [(event["name"], event["tid"]) for event in events] == [
         ("Suite::c\udc80", 0),

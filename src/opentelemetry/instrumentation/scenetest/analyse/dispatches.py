@@ -53,11 +53,9 @@ class Dispatches(Sequence[Span]):
             counts: tells whether one that is not like the others counts.
         """
         self._sort()
-        found = [end - start for start, end in zip(self._starts, self._ends, strict=True)]
-        for place, span in sorted(self._kept.items(), reverse=True):
-            if span.end_ns is None or not counts(span):
-                del found[place]
-        return found
+        left_out = {place for place, span in self._kept.items() if span.end_ns is None or not counts(span)}
+        times = zip(self._starts, self._ends, strict=True)
+        return [end - start for place, (start, end) in enumerate(times) if place not in left_out]
 
     def times(self) -> list[tuple[int, int]]:
         """Return start and end of those that ended, in monotonic nanoseconds."""

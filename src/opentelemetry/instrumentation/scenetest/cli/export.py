@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.render import perfetto
+from opentelemetry.instrumentation.scenetest.rundir import run_file
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
@@ -21,16 +21,16 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; else standard output.")
 def export(run: str, store: str | None, form: str, output: Path | None) -> None:
     """Write one run as OTLP JSON lines, or as a trace for ui.perfetto.dev and chrome://tracing."""
-    loaded = runs.load(stores.find(run, store))
+    directory = stores.find(run, store)
     try:
         with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as stream:
             if form == "perfetto":
-                json.dump(perfetto.trace(loaded), stream)
-                stream.write("\n")
+                perfetto.write(runs.load(directory), stream)
             else:
                 from opentelemetry.instrumentation.scenetest.render import otlp_file
 
-                otlp_file.write(loaded.path, loaded.facts, stream)
+                if otlp_file.write(directory, run_file.read(directory), stream) == 0:
+                    runs.load(directory)  # says why there is nothing
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
+import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import chain, groupby
+from typing import IO, Any
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.deliver.resources import masked
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir.reader import Span
@@ -16,28 +20,36 @@ _NATIVE_LANES = 1 << 23
 _DEVICE_LANES = 1 << 24
 
 
-def trace(run: Run) -> dict[str, Any]:
-    """Return the run as one trace object.
+def write(run: Run, stream: IO[str]) -> None:
+    """Write the run as one trace object, an event at a time, so that memory does not grow with it.
 
     Timestamps are microseconds of `CLOCK_MONOTONIC`, fractions kept, so that processes of one host line up. What never
     returned is an instant at its start, marked as what it is.
+
+    Raises:
+        OSError: the stream can't be written.
     """
-    events: list[dict[str, Any]] = []
-    for process in run.processes:
-        events += _process_events(process)
-    events += _native_events(run.native())
-    facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": run.command}
-    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": facts}
+    facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": masked(run.command)}
+    stream.write(f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(facts)}, "traceEvents": [')
+    events = chain(*map(_process_events, run.processes), _native_events(run.native()))
+    for number, event in enumerate(events):
+        stream.write(f"{',' if number else ''}\n{json.dumps(event)}")
+    stream.write("]}\n")
 
 
 def _process_events(process: Process) -> Iterator[dict[str, Any]]:
     pid = process.record.pid
-    command = " ".join(process.record.facts.get("command") or ["python"])
+    command = " ".join(masked(process.record.facts.get("command") or ["python"]))
     yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": command}}
     yield {"ph": "M", "pid": pid, "name": "process_labels", "args": {"labels": _labels(process)}}
+    anchor = process.record.facts["anchor"]["monotonic_ns"] / _NS_PER_US
+    conditions = {"pid": pid, "tid": 0, "name": "conditions", "cat": "process", "ts": anchor, "ph": "i", "s": "p"}
+    yield {**conditions, "args": process.record.conditions}
     for lane, span in lanes(_spans(process)):
         event = {"pid": pid, "tid": lane, "name": _name(span), "cat": span.kind, "ts": span.start_ns / _NS_PER_US}
         args = {**span.attributes, "outcome": span.outcome, "span_id": span.span_id, "trace_id": span.trace_id}
+        if span.kind in ("case", "dispatch"):
+            args["scenetest.ruler"] = span.ruler
         if span.duration_ns is None:
             yield {**event, "ph": "i", "s": "t", "args": args}
         else:
@@ -48,9 +60,12 @@ def lanes(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
     """Give each span the first lane in which it overlaps none without lying wholly inside it.
 
     A track holds only events that nest; dispatches of several threads need not.
+
+    Args:
+        spans: in the order of their starts, of those that start together the longest first.
     """
     open_ends: list[list[int]] = []
-    for span in sorted(spans, key=lambda span: (span.start_ns, -(span.duration_ns or 0))):
+    for span in spans:
         end = span.start_ns if span.end_ns is None else span.end_ns
         for ends in open_ends:
             while ends and ends[-1] <= span.start_ns:
@@ -64,12 +79,19 @@ def lanes(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
 
 
 def _spans(process: Process) -> Iterator[Span]:
-    for case in process.cases:
-        yield case.span
-        yield from case.phases
-    yield from process.phases
-    for _, dispatch in process.all_dispatches():
-        yield dispatch
+    """Yield the spans of a process in the order that `lanes` needs, without holding all of them."""
+    few = [span for case in process.cases for span in (case.span, *case.phases)] + process.phases
+    return heapq.merge(sorted(few, key=_order), *map(_in_order, process.groups()), key=_order)
+
+
+def _in_order(dispatches: Iterable[Span]) -> Iterator[Span]:
+    """Yield dispatches, which are in the order of their starts, so that those that start together are in order."""
+    for _, together in groupby(dispatches, key=lambda span: span.start_ns):
+        yield from sorted(together, key=_order)
+
+
+def _order(span: Span) -> tuple[int, int]:
+    return span.start_ns, -(span.duration_ns or 0)
 
 
 def _native_events(native: Native[Owner]) -> Iterator[dict[str, Any]]:
