@@ -141,7 +141,7 @@ EXIT_CODES: Final = {
     "NOT_DELIVERED": "`push`: something is not delivered",
     "NOT_THE_SAME_RULER": "`compare`, `ab`, `report`: not the same ruler",
     "SLOWER": "with `--fail-slower`: slower by at least that",
-    "PROBLEM_FOUND": "a problem was found",
+    "CHECK_FAILED": "a check failed: `show --require`, `run --require-record`, `doctor`",
     "NO_VERDICT": "with `--fail-slower`: no verdict",
     "RUN_FAULT": "`run` only: a fault of its own",
     "NOT_EXECUTABLE": "`run` only: the command can't be executed",

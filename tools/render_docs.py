@@ -91,8 +91,12 @@ def _exit_codes() -> str:
 def _command(name: str) -> str:
     """Return usage, help and options of a command, as `--help` has them."""
     program_context = click.Context(program)
-    command = program.get_command(program_context, name)
-    assert command is not None
+    command: click.Command = program
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(program_context, word)
+        assert found is not None
+        command = found
     context = click.Context(command, program_context, name)
     options = [one for one in command.params if isinstance(one, click.Option)]
     arguments = [one.make_metavar(context) for one in command.params if not isinstance(one, click.Option)]
@@ -141,7 +145,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "read by nothing": _read_by_nothing,
     "figures": _figures,
     "exit codes": _exit_codes,
-    **{f"command {name}": lambda name=name: _command(name) for name in COMMANDS},
+    **{f"command {name}": lambda name=name: _command(name) for name in (*COMMANDS, "runs rm")},
     "span attributes": _named(("attribute", "on", "value"), CASE_AND_DISPATCH),
     "native attributes": _named(("attribute", "value"), NATIVE),
     "resource attributes": _named(("attribute", "value"), RESOURCE),

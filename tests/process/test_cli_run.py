@@ -203,7 +203,7 @@ def test_a_command_without_anything_instrumented_is_told_so_in_one_line(tmp_path
     done = run(tmp_path, ["sh", "-c", "echo said >&2"])
     said, sentence = done.stderr.decode().splitlines()
     assert said == "said"
-    assert sentence.startswith("scenetest-otel: nothing was instrumented: ")
+    assert sentence.startswith("scenetest-otel: nothing was recorded: ")
 
 
 def test_the_run_is_locked_while_the_command_runs_and_free_afterwards(tmp_path: Path) -> None:

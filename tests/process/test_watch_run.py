@@ -84,7 +84,7 @@ def test_a_command_that_cannot_be_started_leaves_no_run_and_no_process(backend: 
 
 def test_a_run_that_recorded_nothing_is_not_delivered(backend: Backend, store: Path) -> None:
     done = run(["true"], backend, store)
-    assert "nothing was instrumented" in done.stderr
+    assert "nothing was recorded" in done.stderr
     assert eventually(lambda: not workers(store))
     assert backend.requests == 0
 

@@ -36,7 +36,21 @@ if TYPE_CHECKING:
 
     from opentelemetry.trace import TracerProvider
 
+    from opentelemetry.instrumentation.scenetest.entrypoints.instrumentor import (
+        SceneTestInstrumentor as SceneTestInstrumentor,
+    )
+
+# Without SceneTestInstrumentor: `import *` must stay cheap in a measured process.
 __all__ = ["__version__", "case", "dispatch", "instrument", "phase", "uninstrument"]
+
+
+def __getattr__(name: str) -> object:
+    """Import `SceneTestInstrumentor` when it is asked for: a measured process has no use for it."""
+    if name == "SceneTestInstrumentor":
+        from opentelemetry.instrumentation.scenetest.entrypoints.instrumentor import SceneTestInstrumentor
+
+        return SceneTestInstrumentor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def instrument(

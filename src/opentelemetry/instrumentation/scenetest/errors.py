@@ -17,8 +17,10 @@ class Failure(Exception):  # noqa: N818
     Args:
         message: one sentence for the user.
         code: with what `scenetest-otel` then exits.
+        reported: whether the command has printed its result, so that `--json` adds no second object.
     """
 
-    def __init__(self, message: str, code: Exit) -> None:
+    def __init__(self, message: str, code: Exit, *, reported: bool = False) -> None:
         super().__init__(message)
         self.code = code
+        self.reported = reported

@@ -14,7 +14,7 @@ class Exit(IntEnum):
     NOT_DELIVERED = 3
     NOT_THE_SAME_RULER = 4
     SLOWER = 5
-    PROBLEM_FOUND = 6
+    CHECK_FAILED = 6
     NO_VERDICT = 7
     RUN_FAULT = 125
     NOT_EXECUTABLE = 126

@@ -6,6 +6,7 @@ A command raises what it can't do as `BadInputError` or `Failure`. Only here tha
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import sys
@@ -24,7 +25,7 @@ from opentelemetry.instrumentation.scenetest.version import __version__
 _REFUSED = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ENOSPC, errno.EPERM, errno.EROFS})
 """What the system says of a place that the user named, rather than of a fault of ours."""
 
-COMMANDS = ("run", "show", "compare", "ab", "report", "ingest", "export", "push")
+COMMANDS = ("doctor", "run", "runs", "show", "compare", "ab", "report", "ingest", "export", "push")
 """The commands, in the order in which a user meets them. Each is the function of its name in the module of its name."""
 
 
@@ -49,6 +50,7 @@ class Commands(click.Group):
     ) -> NoReturn:
         """Run a command and exit: with the code that it returns, or with a sentence instead of a traceback."""
         _open_standard_streams()
+        failed = _Failed(sys.argv[1:] if args is None else args)
         try:
             result: object = super().main(args, PROGRAM, standalone_mode=False)
             flush()
@@ -57,24 +59,24 @@ class Commands(click.Group):
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
             # click lists choices on lines of their own.
-            say(" ".join(error.format_message().split()), context.command_path if context else PROGRAM)
-            sys.exit(Exit.BAD_INPUT)
+            failed(
+                " ".join(error.format_message().split()), Exit.BAD_INPUT, context.command_path if context else PROGRAM
+            )
         except BadInputError as error:
-            say(str(error))
-            sys.exit(Exit.BAD_INPUT)
+            failed(str(error), Exit.BAD_INPUT)
         except Failure as error:
-            say(str(error))
-            sys.exit(error.code)
+            failed(str(error), error.code, reported=error.reported)
         except BrokenPipeError:
             discard_output(1, 2)
             sys.exit(Exit.FAULT)
         except OSError as error:
             ours = error.errno not in _REFUSED
-            say(_fault(error) if ours else f"{_place(error)} can't be used: {error.strerror}")
-            sys.exit(Exit.FAULT if ours else Exit.BAD_INPUT)
+            failed(
+                _fault(error) if ours else f"{_place(error)} can't be used: {error.strerror}",
+                Exit.FAULT if ours else Exit.BAD_INPUT,
+            )
         except Exception as error:
-            say(_fault(error))
-            sys.exit(Exit.FAULT)
+            failed(_fault(error), Exit.FAULT)
         sys.exit(result if isinstance(result, int) else Exit.DONE)
 
 
@@ -85,6 +87,42 @@ def main(context: click.Context) -> None:
     """Record SceneTest runs with the conditions under which they were measured, and read them again."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+class _Failed:
+    """Ends the program with a sentence on standard error, and with the same as JSON where `--json` was given.
+
+    Args:
+        args: the command line.
+    """
+
+    def __init__(self, args: Sequence[str]) -> None:
+        words = list(args)
+        if words[:1] and words[0] in _TAKE_A_COMMAND and "--" in words:
+            words = words[: words.index("--")]
+        self._as_json = "--json" in words and words[:1] != ["run"]
+
+    def __call__(self, message: str, code: Exit, who: str = PROGRAM, *, reported: bool = False) -> NoReturn:
+        """Print and exit.
+
+        Args:
+            message: one sentence.
+            code: the exit code.
+            who: the command that says so.
+            reported: whether standard output has a JSON object already.
+        """
+        say(message, who)
+        if self._as_json and not reported:
+            try:
+                click.echo(json.dumps({"error": {"code": int(code), "message": message}}))
+                flush()
+            except OSError:
+                discard_output()
+        sys.exit(code)
+
+
+_TAKE_A_COMMAND = ("ab", "doctor", "run")
+"""Commands with another command after `--`, whose options are not ours."""
 
 
 def _fault(error: Exception) -> str:

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from opentelemetry.instrumentation.scenetest.cli import arm_options
+from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import say
 from opentelemetry.instrumentation.scenetest.conditions import groups
@@ -83,7 +84,7 @@ def _decorated(function: Function, options: Sequence[Callable[[Function], Functi
 
 
 @click.command(cls=ArmsCommand)
-@click.argument("arms", nargs=-1, metavar="BASE... -- MEASURE...", type=click.UNPROCESSED)
+@click.argument("arms", nargs=-1, metavar="BASE... -- MEASURE...", type=click.UNPROCESSED, shell_complete=complete_runs)
 @arm_options.source_options
 @comparison_options
 @form_options

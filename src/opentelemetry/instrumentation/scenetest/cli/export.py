@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.render import perfetto
 from opentelemetry.instrumentation.scenetest.rundir import run_file
@@ -15,7 +16,7 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
 @click.option("--format", "form", type=click.Choice(["otlp-json", "perfetto"]), required=True, help="What to write.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; else standard output.")

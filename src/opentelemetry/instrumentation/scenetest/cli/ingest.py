@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import alone, logs
 from opentelemetry.instrumentation.scenetest.render.native_text import accounting
@@ -21,7 +22,7 @@ MADE_BY = "ingest"
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @click.argument("files", metavar="LOG...", nargs=-1, required=True, type=_LOG)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only, or make it there.")
 def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:

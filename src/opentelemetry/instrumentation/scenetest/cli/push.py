@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from opentelemetry.instrumentation.scenetest import destination
+from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.deliver import endpoint, native, ship, spans
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
@@ -27,7 +28,7 @@ _NO_ENDPOINT = (
 
 
 @click.command()
-@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
 def push(runs: tuple[str, ...], store: str | None) -> None:
     """Deliver what no backend has accepted yet. Without RUN everything in all stores.

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.arm_options import source_options, split_arms
 from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, comparison_options, exit_code, options
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
@@ -14,7 +15,9 @@ from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
 
 @click.command(cls=ArmsCommand)
-@click.argument("arms", nargs=-1, metavar="RUN... | BASE... -- MEASURE...", type=click.UNPROCESSED)
+@click.argument(
+    "arms", nargs=-1, metavar="RUN... | BASE... -- MEASURE...", type=click.UNPROCESSED, shell_complete=complete_runs
+)
 @source_options
 @click.option(
     "-o",

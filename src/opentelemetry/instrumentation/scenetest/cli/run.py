@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
 
 _NOTHING_RECORDED = (
-    "nothing was instrumented: no Python process of the command recorded a case or a dispatch. Either none had any, "
-    "or its Python lacks this package or was started with -S, or the environment switched the instrumentation off"
+    "nothing was recorded: no Python process of the command had a case or a dispatch, or none could join the run. "
+    "To find out why: scenetest-otel doctor -- CMD"
 )
 
 
@@ -39,8 +39,9 @@ _NOTHING_RECORDED = (
 @click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
 @click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
 @click.option("--tty", is_flag=True, help="Give the command a terminal.")
+@click.option("--require-record", is_flag=True, help="Exit with 6 if the command succeeds and nothing was recorded.")
 @click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
-def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]) -> int:
+def run(store: str | None, name: str | None, tty: bool, require_record: bool, command: tuple[str, ...]) -> int:
     """Run a command and record every Python process below it as one run.
 
     Its output goes to files in the run directory and is shown from there. The exit code is that of the command.
@@ -61,7 +62,7 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
     try:
         recording.conclude(ended)
         if os.path.isdir(directory):
-            _summarise(directory)
+            _summarise(directory, ended)
             _tell_delivery(directory)
     except KeyboardInterrupt:
         # Whoever interrupts us now has no interest in the rest.
@@ -71,6 +72,8 @@ def run(store: str | None, name: str | None, tty: bool, command: tuple[str, ...]
     if ended < 0:
         die_by(-ended)
     flush_if_possible()
+    if ended == 0 and require_record and not _is_recorded(directory):
+        return Exit.CHECK_FAILED
     return ended
 
 
@@ -163,10 +166,16 @@ def _screen(directory: str, tty: bool) -> Files | Terminal:
     return Terminal(directory)
 
 
-def _summarise(directory: str) -> None:
+def _is_recorded(directory: str) -> bool:
+    return os.path.isdir(directory) and bool(layout.journal_names(directory))
+
+
+def _summarise(directory: str, ended: int) -> None:
     """Print what was recorded. What goes wrong here leaves the command's own exit code as it is."""
     if not layout.journal_names(directory):
-        say(_NOTHING_RECORDED)
+        how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
+        # A command that fails early records nothing, and its own messages say why.
+        say(_NOTHING_RECORDED if ended == 0 else f"the command ended with {how} before a case or a dispatch began")
         return
     from opentelemetry.instrumentation.scenetest.cli.show import print_summary
 

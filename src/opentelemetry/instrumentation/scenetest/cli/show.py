@@ -7,31 +7,43 @@ from pathlib import Path
 
 import click
 
+from opentelemetry.instrumentation.scenetest.analyse import contamination
+from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
+from opentelemetry.instrumentation.scenetest.errors import Failure
+from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render import run_json, run_text
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
 @click.command()
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
 @click.option("--conditions", "with_conditions", is_flag=True, help="List every condition and how it was observed.")
 @click.option("--native", "with_native", is_flag=True, help="Show the harness's native timings as a tree.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
-def show(run: str | None, store: str | None, with_conditions: bool, with_native: bool, as_json: bool) -> None:
+@click.option("--require", type=click.Choice(["clean"]), help="Exit with 6 unless this is the verdict")
+def show(
+    run: str | None, store: str | None, with_conditions: bool, with_native: bool, as_json: bool, require: str | None
+) -> None:
     """Show one run: its verdict, its conditions, its cases. Without RUN the newest.
 
-    RUN is the path of a run directory or the name of a stored run.
+    RUN is the path of a run directory or the name of a stored run. A name means the newest run of that name; NAME@1 is
+    the oldest one.
     """
     loaded = runs.load(stores.find(run, store) if run else stores.newest(store))
     if as_json:
         native = loaded.native() if with_native else None
         click.echo(json.dumps(run_json.document(loaded, native), indent=2))
-        return
-    console = run_text.console()
-    run_text.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
-    if with_conditions:
-        run_text.print_conditions(console, loaded)
+    else:
+        console = run_text.console()
+        run_text.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
+        if with_conditions:
+            run_text.print_conditions(console, loaded)
+    found = contamination.verdict(loaded)
+    if require and found.word != require.upper():
+        sentence = f"{loaded.path.name} is {found.word}, not {require.upper()}: {found.reason}"
+        raise Failure(sentence, Exit.CHECK_FAILED, reported=True)
 
 
 def print_summary(directory: Path) -> None:

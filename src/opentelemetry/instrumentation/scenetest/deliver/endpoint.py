@@ -121,10 +121,15 @@ def setting(name: str, environment: Mapping[str, str] = os.environ) -> str:
 
 def variable(name: str, environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
     """Return name and value of the variable that counts: that for traces before that for all signals."""
-    for candidate in (name.replace("_OTLP_", "_OTLP_TRACES_"), name):
+    for candidate in (for_traces(name), name):
         if value := environment.get(candidate, "").strip():
             return candidate, value
     return name, ""
+
+
+def for_traces(name: str) -> str:
+    """Return the name of the variable that holds for traces only, of one that holds for all signals."""
+    return name.replace("_OTLP_", "_OTLP_TRACES_")
 
 
 def _compression(protocol: str, environment: Mapping[str, str]) -> str:

@@ -44,21 +44,24 @@ def find(run: str, given: str | None = None) -> Path:
     """Return the directory of one run.
 
     Args:
-        run: the path of a run directory, the name of such a directory in a store, or the name of a run.
+        run: the path of a run directory, or the name of a run. A name means the newest run of that name; `NAME@1` is
+            the oldest one, `NAME@2` the one after it.
         given: the store named with `--dir`.
 
     Raises:
-        BadInputError: there is no such run, or several have that name.
+        BadInputError: there is no such run, or a pattern matches several.
     """
     found = find_all(run, given)
     if len(found) > 1:
-        names = ", ".join(directory.name for directory in found)
-        raise BadInputError(f"{run!r} names {len(found)} runs: {names}; name one of them")
+        names = ", ".join(str(directory) for directory in found)
+        raise BadInputError(f"{run!r} matches {len(found)} runs, and one is needed: {names}")
     return found[0]
 
 
 def find_all(pattern: str, given: str | None = None) -> list[Path]:
     """Return the directories of the runs that a path, a name or a glob pattern of names means, the oldest first.
+
+    A name means one run, as in `find`. A pattern means all runs that it matches.
 
     Raises:
         BadInputError: there is none.
@@ -69,13 +72,35 @@ def find_all(pattern: str, given: str | None = None) -> list[Path]:
     if os.sep in pattern:
         raise BadInputError(f"{pattern!r} is not a run: no such directory with a {layout.RUN_FILE} or a journal in it")
     runs = all_runs(given)
-    by_directory = [run for run in runs if fnmatchcase(run.name, pattern)]
-    found = by_directory or [run for run in runs if fnmatchcase(str(run_file.read(run).get("name")), pattern)]
+    if named := [run for run in runs if pattern in names_of(run)]:
+        return named[-1:]
+    name, at, number = pattern.rpartition("@")
+    if at and number.isascii() and number.isdecimal():
+        return [_of_name(name, int(number), runs, given)]
+    found = [run for run in runs if any(fnmatchcase(name, pattern) for name in names_of(run))]
     if not found:
-        places = ", ".join(str(store) for store in stores(given))
-        latest = f"; the latest is {runs[-1].name!r}" if runs else ""
-        raise BadInputError(f"no run {pattern!r} in {places}{latest}")
+        raise BadInputError(_no_run(pattern, runs, given))
     return found
+
+
+def names_of(directory: Path) -> set[str]:
+    """Return the names of a run: that of its directory, and the one in its `run.json`, which a rerun has too."""
+    return {directory.name, str(run_file.read(directory).get("name") or directory.name)}
+
+
+def _of_name(name: str, number: int, runs: list[Path], given: str | None) -> Path:
+    named = [run for run in runs if name in names_of(run)]
+    if not named:
+        raise BadInputError(_no_run(name, runs, given))
+    if not 1 <= number <= len(named):
+        raise BadInputError(f"no run '{name}@{number}': {name!r} has {len(named)}, {name}@1 to {name}@{len(named)}")
+    return named[number - 1]
+
+
+def _no_run(name: str, runs: list[Path], given: str | None) -> str:
+    places = ", ".join(str(store) for store in stores(given))
+    latest = f"; the latest is {runs[-1].name!r}" if runs else "; record one with: scenetest-otel run -- CMD..."
+    return f"no run {name!r} in {places}{latest}"
 
 
 def newest(given: str | None = None) -> Path:

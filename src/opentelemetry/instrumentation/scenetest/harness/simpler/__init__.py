@@ -81,6 +81,24 @@ def hook(module: ModuleType) -> None:
         faults.swallow("hook a module of the harness", error)
 
 
+def missing_hooks() -> list[str]:
+    """Import the harness, and return what its version lacks of what is hooked.
+
+    For `scenetest-otel doctor`: a measured process never imports the harness by itself.
+    """
+    import importlib
+
+    lacking: list[str] = []
+    for name in (WORKER, SCENE_TEST, SCHEDULER):
+        try:
+            module = importlib.import_module(name)
+        except Exception as error:
+            lacking.append(f"{name}: {type(error).__name__}: {error}")
+            continue
+        lacking += [f"{name}.{hook.path}" for hook in _hooks_of(name) if not wrapping.is_there(module, hook)]
+    return lacking
+
+
 def _hooks_of(name: str) -> Sequence[wrapping.Hook]:
     # Imported for a process that has the harness only: most interpreters of a run are not one.
     if name == WORKER:

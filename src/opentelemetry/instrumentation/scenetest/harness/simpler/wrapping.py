@@ -47,6 +47,12 @@ def apply(module: ModuleType, hooks: Sequence[Hook]) -> None:
             _done.append((owner, name, original, wrapper))
 
 
+def is_there(module: ModuleType, hook: Hook) -> bool:
+    """Tell whether a module has what a hook wraps."""
+    owner, name = _owner(module, hook.path)
+    return owner is not None and name in vars(owner)
+
+
 def restore() -> None:
     """Put every original back, but where somebody else has put something of theirs on top."""
     while _done:

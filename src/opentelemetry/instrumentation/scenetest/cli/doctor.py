@@ -1,0 +1,54 @@
+"""`scenetest-otel doctor`: what would be recorded here, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.text import Text
+
+from opentelemetry.instrumentation.scenetest.cli import checks
+from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.render import run_text
+from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.runner import interpreter
+
+_STYLES = {"ok": "green", "note": "yellow", "wrong": "bold white on red"}
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("--import", "imports_torch", is_flag=True, help="Import torch, too: this loads its device backends.")
+@click.option("--dir", "store", metavar="DIR", help="The store of the runs, as for `run`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("command", metavar="[-- CMD...]", nargs=-1, type=click.UNPROCESSED)
+def doctor(imports_torch: bool, store: str | None, as_json: bool, command: tuple[str, ...]) -> int:
+    """Say what `run` would record here, and what is wrong.
+
+    It asks the Python that CMD starts, else the one on PATH. Nothing is recorded, and an endpoint gets one request
+    without spans. Exit code 6 if something is wrong.
+    """
+    python = interpreter.of_command(command) if command else interpreter.default()
+    found = [
+        *checks.of_python(interpreter.ask(python, imports_torch=imports_torch)),
+        checks.of_endpoint(),
+        *checks.of_stores(store),
+        checks.of_versions(),
+    ]
+    is_well = all(check.status != "wrong" for check in found)
+    if as_json:
+        click.echo(json.dumps({"ok": is_well, "checks": [asdict(check) for check in found]}, indent=2))
+    else:
+        _print(found)
+    return Exit.DONE if is_well else Exit.CHECK_FAILED
+
+
+def _print(found: list[checks.Check]) -> None:
+    console = run_text.console()
+    width = max(len(check.name) for check in found)
+    for check in found:
+        line = Text.assemble((f"{check.status:<5}", _STYLES[check.status]), f"  {check.name:<{width}}  ")
+        line.append(plain(check.message))
+        console.print(line)
+        if check.way_out:
+            console.print(Text(f"{'':<{width + 9}}{plain(check.way_out)}", style="dim"))
