@@ -15,6 +15,7 @@ CASE_AND_DISPATCH: Final[tuple[Row, ...]] = (
     ("test.case.result.status", "case", "outcome of the case, see below"),
     ("scenetest.outcome", "case, dispatch", "outcome, see below"),
     ("scenetest.ruler", "case, dispatch, native", "hash over all ruler conditions; `unknown` if one of them is"),
+    ("scenetest.changed", "case, dispatch", "ruler conditions that changed while it ran, from what to what"),
     ("scenetest.round", "dispatch, native", "number of the dispatch, from 0 within its case"),
     ("scenetest.end", "any", "`not_seen`: the span never ended, or nobody saw it; its end is set to its start"),
     ("error.type", "any", "qualified name of the exception that left the span"),

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from opentelemetry.instrumentation.scenetest.analyse.runs import Run
+from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.conditions.torch import BACKENDS_LOADED
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 
 Word = Literal["CLEAN", "CONTAMINATED", "UNKNOWN"]
+_WORST_FIRST: tuple[Word, ...] = ("CONTAMINATED", "UNKNOWN", "CLEAN")
+_BY_ITSELF = "by an import of the program's own"
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
@@ -25,10 +28,11 @@ class Verdict:
 def verdict(run: Run) -> Verdict:
     """Tell whether a device backend was loaded into a process of the run.
 
-    A backend that was loaded in one process contaminates the run. Clean needs every process to be known to be.
+    A backend that was loaded in one process contaminates the run. Clean needs every process to be known to be, at all
+    times at which something was recorded in it.
     """
-    found = [_of_process(process.record.conditions) for process in run.processes]
-    for word in ("CONTAMINATED", "UNKNOWN", "CLEAN"):
+    found = [_of_process(process) for process in run.processes]
+    for word in _WORST_FIRST:
         reasons = Counter(one.reason for one in found if one.word == word)
         if reasons:
             counted = "; ".join(f"{reason}, {count} of {len(found)} processes" for reason, count in reasons.items())
@@ -44,25 +48,39 @@ def setting(conditions: Mapping[str, Value]) -> str:
     return str(value) if str(value).startswith('"') else f'"{value}"'
 
 
-def _of_process(conditions: Mapping[str, Value]) -> Verdict:
+def _of_process(process: Process) -> Verdict:
+    """Return the worst verdict over all sets of conditions under which the process recorded something."""
+    found = [_of_conditions(conditions) for conditions in process.sets]
+    if process.record.unobserved:
+        found.append(Verdict("UNKNOWN", "the process was lost, and nobody saw what its last dispatch loaded"))
+    return next(one for word in _WORST_FIRST for one in reversed(found) if one.word == word)
+
+
+def _of_conditions(conditions: Mapping[str, Value]) -> Verdict:
     outcome = conditions.get("torch.backend_autoload.outcome", UNKNOWN)
     loaded = conditions.get("torch_npu.loaded", UNKNOWN)
     environment = f"{VARIABLE} {setting(conditions)}"
     backends = conditions.get("torch.backend_autoload.backends")
-    if loaded is True:
-        version = f" {conditions['torch_npu.version']}" if "torch_npu.version" in conditions else ""
-        by = {"autoload": "by `import torch`", "import": "by an import of its own"}
-        how = by.get(str(conditions.get("torch_npu.loaded_by")), "by what is unknown")
-        return Verdict("CONTAMINATED", f"torch_npu{version} was loaded {how} ({environment})")
-    if outcome == "loaded":
-        return Verdict("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
+    others = conditions.get(BACKENDS_LOADED, NOT_RECORDED)
     if outcome == "failed":
         tried = conditions.get("torch.backend_autoload.failed_backend") or backends or "a backend"
         return Verdict("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
+    if loaded is True:
+        version = conditions.get("torch_npu.version", UNKNOWN)
+        name = "torch_npu" if version == UNKNOWN else f"torch_npu {version}"
+        by = {"autoload": "by `import torch`", "import": _BY_ITSELF}
+        how = by.get(str(conditions.get("torch_npu.loaded_by")), "by what is not known")
+        return Verdict("CONTAMINATED", f"{name} was loaded {how} ({environment})")
+    if outcome == "loaded":
+        return Verdict("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
+    if others not in ("", UNKNOWN, NOT_RECORDED):
+        return Verdict("CONTAMINATED", f"{others} was loaded {_BY_ITSELF} ({environment})")
     if NOT_RECORDED in (outcome, loaded):
         return Verdict("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
-    if outcome == UNKNOWN or loaded == UNKNOWN:
+    if UNKNOWN in (outcome, loaded):
         return Verdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")
+    if others == UNKNOWN or (others == NOT_RECORDED and backends):
+        return Verdict("UNKNOWN", f"whether the program loaded {backends or 'a backend'} itself is not known")
     reasons = {
         "disabled": f"autoload was disabled ({environment})",
         "no_backend": f"autoload was enabled and no backend is installed ({environment})",

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import overload
 
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _NO_ROUND = -1
 
@@ -112,6 +112,7 @@ class Dispatches(Sequence[Span]):
             "pass",
             None,
             model.live,
+            changes=model.changes,
         )
 
     def _sort(self) -> None:
@@ -124,7 +125,7 @@ class Dispatches(Sequence[Span]):
 def _is_alike(span: Span, model: Span) -> bool:
     """Tell whether a dispatch differs from another in its own numbers only."""
     return (
-        span.conditions is model.conditions
+        span.conditions is model.conditions  # and so of the same changes
         and span.case is model.case
         and span.parent_id == model.parent_id
         and span.trace_id == model.trace_id

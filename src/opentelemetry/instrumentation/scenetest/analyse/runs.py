@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.native import logs
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir import reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 
 @dataclass(slots=True)
@@ -48,6 +49,13 @@ class Process:
         for case in self.cases:
             yield case.dispatches
         yield self.dispatches
+
+    @property
+    def sets(self) -> list[dict[str, Value]]:
+        """The sets of conditions under which something was recorded; all of them where there is no case or dispatch."""
+        spans = [*(case.span for case in self.cases), *(one for group in self.groups() for one in group.kinds())]
+        found = {id(one): one for span in spans for one in span.sets}
+        return list(found.values()) or self.record.sets
 
     def timed(self) -> Iterator[Span]:
         """Yield the cases and dispatches: what native records may lie in."""

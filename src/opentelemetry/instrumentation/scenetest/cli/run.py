@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
 
 _NOTHING_RECORDED = (
-    "nothing was recorded: no Python process of the command had a case or a dispatch, or none could join the run. "
-    "To find out why: scenetest-otel doctor -- CMD"
+    "nothing was recorded: no Python process of the command imported torch or the harness, or had a case or a "
+    "dispatch, or none could join the run. To find out why: scenetest-otel doctor -- CMD"
 )
 
 

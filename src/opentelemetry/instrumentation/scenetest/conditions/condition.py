@@ -37,8 +37,10 @@ class Condition(NamedTuple):
         observed: how it is observed, with the source of the fact.
         why: why a difference in it makes two timings incomparable; empty for context.
         observe: observes it, None where it does not apply; absent for what the recorder is told with a case.
-        moment: `now` at every look, `once` a process, or `worker_init`: when the harness takes its own snapshot, else
-            at the first case.
+        moment: when it is observed. `now`: when a case opens, when it closes and when the process ends. `ends`: at the
+            first look and when the process ends. `once`: at the first look, for what cannot change. `worker_init`:
+            when the harness takes its own snapshot, else at the first case.
+        schema: the version of the record that had it first.
     """
 
     attribute: str
@@ -49,4 +51,5 @@ class Condition(NamedTuple):
     observed: str
     why: str = ""
     observe: Callable[[Seen], Value | None] | None = None
-    moment: Literal["now", "once", "worker_init"] = "now"
+    moment: Literal["now", "ends", "once", "worker_init"] = "now"
+    schema: int = 1

@@ -38,12 +38,12 @@ def _boot_id(_: Seen) -> Value:
 
 
 def _cpus(_: Seen) -> Value:
-    return _ranges(sorted(os.sched_getaffinity(0)))
+    return _ranges(os.sched_getaffinity(0))
 
 
-def _ranges(numbers: list[int]) -> str:
-    starts = [n for n in numbers if n - 1 not in numbers]
-    ends = [n for n in numbers if n + 1 not in numbers]
+def _ranges(numbers: set[int]) -> str:
+    starts = sorted(n for n in numbers if n - 1 not in numbers)
+    ends = sorted(n for n in numbers if n + 1 not in numbers)
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
@@ -90,7 +90,6 @@ HOST: Final = (
         observed="sched_getaffinity",
         why="host segments run on it",
         observe=_cpus,
-        moment="once",
     ),
     Condition(
         "host.name",
@@ -120,6 +119,6 @@ HOST: Final = (
         meaning="frequency governor of the CPUs that the process may use",
         observed="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
         observe=_governor,
-        moment="once",
+        moment="ends",
     ),
 )

@@ -46,6 +46,16 @@ def observe(seen: Seen, moments: Container[str]) -> dict[str, Value]:
     return found
 
 
+def younger_than(schema: int) -> list[str]:
+    """Return the ruler conditions of a process that a record of this schema could not hold."""
+    return [key for key in RULER if CONDITIONS[key].schema > schema and CONDITIONS[key].scope == "process"]
+
+
+def changed(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[str]:
+    """Return the ruler conditions that differ between two sets, in the order of the table."""
+    return [key for key in RULER if before.get(key) != after.get(key)]
+
+
 def why(attribute: str) -> str:
     """Return why a ruler condition matters; for one without a reason what it means."""
     condition = CONDITIONS[attribute]

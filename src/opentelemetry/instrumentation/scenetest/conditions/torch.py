@@ -14,21 +14,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+BACKENDS_LOADED: Final = "torch.backends_loaded"
+
+
 def _seen(attribute: str) -> Callable[[Seen], Value | None]:
     """Return the observer of what the watch on torch's import tells."""
     return lambda seen: seen.autoload.get(attribute)
 
 
-def _threads(seen: Seen) -> Value | None:
-    if seen.autoload.get("torch.imported") is not True:
-        return None
-    try:
-        torch: Any = sys.modules["torch"]
-        return int(torch.get_num_threads())
-    except Exception as error:  # a stand-in, for example, that has a version and little else
-        faults.swallow("ask torch for its threads", error)
-        return UNKNOWN
+def _asked(function: str) -> Callable[[Seen], Value | None]:
+    """Return the observer of what a function of torch returns."""
 
+    def ask(seen: Seen) -> Value | None:
+        if seen.autoload.get("torch.imported") is not True:
+            return None
+        try:
+            torch: Any = sys.modules["torch"]
+            return getattr(torch, function)()
+        except Exception as error:  # a stand-in, for example, that has a version and little else
+            faults.swallow(f"ask torch.{function}", error)
+            return UNKNOWN
+
+    return ask
+
+
+_BACKEND = "a device backend takes the device, its memory and threads"
+_TENSORS = (
+    "arguments and golden are tensors of torch, made and copied by its threads on the CPUs of the measured process"
+)
 
 TORCH: Final = (
     Condition(
@@ -114,8 +127,7 @@ TORCH: Final = (
         "ruler",
         meaning="torch is imported, and completely",
         observed="sys.modules",
-        why="arguments and golden are tensors of torch, made and copied by its threads on the CPUs of the measured "
-        "process",
+        why=_TENSORS,
         observe=_seen("torch.imported"),
     ),
     Condition(
@@ -125,8 +137,7 @@ TORCH: Final = (
         "ruler",
         meaning="torch.__version__",
         observed="sys.modules",
-        why="arguments and golden are tensors of torch, made and copied by its threads on the CPUs of the measured "
-        "process",
+        why=_TENSORS,
         observe=_seen("torch.version"),
     ),
     Condition(
@@ -168,14 +179,68 @@ TORCH: Final = (
         observe=_seen("torch_npu.initialized"),
     ),
     Condition(
+        BACKENDS_LOADED,
+        str,
+        "process",
+        "ruler",
+        meaning="distributions of the registered device backends whose module is imported, in whatever way, "
+        "comma-separated; empty for none",
+        observed="torch.backends entry points and sys.modules",
+        why=_BACKEND,
+        observe=_seen(BACKENDS_LOADED),
+        schema=2,
+    ),
+    Condition(
         "torch.num_threads",
         int,
         "process",
         "ruler",
         meaning="torch's intra-op threads",
         observed="torch.get_num_threads()",
-        why="arguments and golden are tensors of torch, made and copied by its threads on the CPUs of the measured "
+        why=_TENSORS,
+        observe=_asked("get_num_threads"),
+    ),
+    Condition(
+        "torch.num_interop_threads",
+        int,
         "process",
-        observe=_threads,
+        "ruler",
+        meaning="torch's inter-op threads",
+        observed="torch.get_num_interop_threads()",
+        why=_TENSORS,
+        observe=_asked("get_num_interop_threads"),
+        schema=2,
+    ),
+    Condition(
+        "torch.float32_matmul_precision",
+        str,
+        "process",
+        "ruler",
+        meaning="`highest`, `high` or `medium`",
+        observed="torch.get_float32_matmul_precision()",
+        why="a lower precision computes the golden by other and faster kernels",
+        observe=_asked("get_float32_matmul_precision"),
+        schema=2,
+    ),
+    Condition(
+        "torch.deterministic_algorithms",
+        bool,
+        "process",
+        "ruler",
+        meaning="only deterministic algorithms are used",
+        observed="torch.are_deterministic_algorithms_enabled()",
+        why="deterministic algorithms are other and slower kernels",
+        observe=_asked("are_deterministic_algorithms_enabled"),
+        schema=2,
     ),
 )
+
+SETTINGS: Final = frozenset(
+    {
+        "torch.num_threads",
+        "torch.num_interop_threads",
+        "torch.float32_matmul_precision",
+        "torch.deterministic_algorithms",
+    }
+)
+"""What a program can set at any time, without an import."""

@@ -20,7 +20,8 @@ from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.deliver.encode import SharingSpan
 from opentelemetry.instrumentation.scenetest.deliver.resources import DEFAULT_SERVICE_NAME, SharedResource, resource
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process, Span
+from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean, run_context, span_context, text
 from opentelemetry.instrumentation.scenetest.version import __version__
 
@@ -156,4 +157,6 @@ def _of_all_alike(span: Span) -> dict[str, Value | None]:
 
 def _own(span: Span) -> dict[str, Value | None]:
     own = semantics.of_itself(span)
+    if span.changes:
+        own["scenetest.changed"] = span.changed
     return own if span.end_ns is not None else {**own, "scenetest.end": "not_seen"}

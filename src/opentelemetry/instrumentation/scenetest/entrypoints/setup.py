@@ -37,11 +37,13 @@ def instrument(
     try:
         state.harness = simpler
         simpler.install()
-        autoload.install()
+        autoload.install(session.begin_for_import)
         state.directory = os.environ.get(layout.RUN_VARIABLE) or _make_run(journal_dir)
         state.instrumented = True
         if state.directory:
             handover.hold(state.directory)
+        if autoload.is_imported() or simpler.is_loaded():
+            session.begin_for_import()
     except Exception as error:
         faults.swallow("instrument this process", error)
 

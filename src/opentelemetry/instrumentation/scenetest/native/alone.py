@@ -32,7 +32,7 @@ from opentelemetry.instrumentation.scenetest.native.strace import (
     read,
 )
 from opentelemetry.instrumentation.scenetest.rundir import layout
-from opentelemetry.instrumentation.scenetest.rundir.reader import NOT_WAITED_FOR
+from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
 
 DERIVED = "scenetest.derived"
 """From what a dispatch was concluded that nobody recorded."""

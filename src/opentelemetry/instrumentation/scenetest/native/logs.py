@@ -17,7 +17,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.native import strace
 from opentelemetry.instrumentation.scenetest.native.place import Native, ProcessWindows, Window, place
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 RUN_ID = "scenetest.run_id"
 """The attribute of a dispatch that has the harness's own number of it, where its handle had one."""

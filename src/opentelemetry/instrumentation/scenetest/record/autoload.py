@@ -25,6 +25,7 @@ from opentelemetry.instrumentation.scenetest.record.finder import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
     from importlib.metadata import EntryPoint
 
     Names = dict[str, object]
@@ -34,14 +35,31 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 GROUP = "torch.backends"
 SWITCH = "_is_device_backend_autoload_enabled"
-_RULER = ("torch.backend_autoload.effective", "torch.backend_autoload.outcome", "torch.imported", "torch_npu.loaded")
+_MODULES = ("torch.imported", "torch_npu.loaded")
+_RULER = ("torch.backends_loaded", "torch.backend_autoload.effective", "torch.backend_autoload.outcome", *_MODULES)
+
+
+class _Known:
+    """What is known beside what the finder saw.
+
+    Attributes:
+        launch: the variable as this process was launched with it.
+        came_late: whether torch was there before the finder. How a torch came later that it did not see, nobody knows.
+        unfinished: modules that were half imported at the last look.
+        installed: the `torch.backends` entry points, once they are read.
+        distributions: their names, each read from a file.
+    """
+
+    def __init__(self) -> None:
+        self.launch: str | NotSeen | None = NOT_SEEN
+        self.came_late = False
+        self.unfinished: list[str] = []
+        self.installed: EntryPoints | None = None
+        self.distributions: dict[EntryPoint, str] = {}
+
 
 _finder = Finder()
-_launch: str | NotSeen | None = NOT_SEEN
-_came_late = False
-"""Whether torch was there before the finder. Nobody knows how a torch came later that the finder did not see."""
-_unfinished: list[str] = []
-_installed: EntryPoints | None = None
+_known = _Known()
 
 
 def enabled_by(value: str | None) -> bool:
@@ -52,14 +70,23 @@ def enabled_by(value: str | None) -> bool:
     return (value if value is not None else "1") == "1"
 
 
-def install() -> None:
-    """Put the finder first on `sys.meta_path`, once, and note the variable as this process was launched with it."""
-    global _launch, _came_late
+def install(imported: Callable[[], object]) -> None:
+    """Put the finder first on `sys.meta_path`, once, and note the variable as this process was launched with it.
+
+    Args:
+        imported: called when an import of torch is over, even a failed one.
+    """
     if _finder not in sys.meta_path:
-        _came_late = "torch" in sys.modules
-        if isinstance(_launch, NotSeen):
-            _launch = launch_value()
+        _finder.imported = imported
+        _known.came_late = "torch" in sys.modules
+        if isinstance(_known.launch, NotSeen):
+            _known.launch = launch_value()
         sys.meta_path.insert(0, _finder)
+
+
+def is_imported() -> bool:
+    """Tell whether torch was imported, completely or up to a failure of a backend."""
+    return _complete("torch") is not None or _finder.decided is not None
 
 
 def launch_value() -> str | NotSeen | None:
@@ -93,7 +120,7 @@ def fingerprint() -> tuple[object, ...]:
         id(sys.modules.get("torch")),
         id(npu),
         npu is not None and _npu_initialized(names_of(npu)),
-        [name for name in _unfinished if is_initializing(sys.modules.get(name))] if _unfinished else None,
+        [name for name in _known.unfinished if is_initializing(sys.modules.get(name))] if _known.unfinished else None,
     )
 
 
@@ -103,11 +130,34 @@ def observe() -> dict[str, str | bool | int | float]:
     It imports neither module, asks nothing of them, and does not raise: what it fails at is unknown.
     """
     try:
-        _unfinished[:] = [name for name in ("torch", "torch_npu") if is_initializing(sys.modules.get(name))]
-        return {**_autoload_conditions(), **_npu_conditions()}
+        found = {**_autoload_conditions(), **_npu_conditions()}
+        watched = ("torch", "torch_npu", *_finder.backends)
+        _known.unfinished = [name for name in watched if is_initializing(sys.modules.get(name))]
+        return found
     except Exception as error:
         faults.swallow(WATCHING, error)
         return dict.fromkeys(_RULER, UNKNOWN)
+
+
+def first_lookup() -> int | None:
+    """Return when torch or a backend was first looked up since the last call, monotonic ns; None if none was."""
+    first, _finder.first_event = _finder.first_event, None
+    return first
+
+
+def explains(changed: Collection[str], before: Mapping[str, object], after: Mapping[str, object]) -> bool:
+    """Tell whether an import is all that can have changed these conditions: nothing of torch's went away.
+
+    Args:
+        changed: the conditions that changed.
+        before: all conditions before.
+        after: all conditions after.
+    """
+    from opentelemetry.instrumentation.scenetest.conditions.torch import BACKENDS_LOADED, SETTINGS
+
+    loaded, now_loaded = (set(str(one.get(BACKENDS_LOADED, "")).split(",")) for one in (before, after))
+    went = loaded - now_loaded - {""} or any(before.get(key) is True and after.get(key) is not True for key in _MODULES)
+    return not went and all(key.startswith("torch") and not (key in SETTINGS and key in before) for key in changed)
 
 
 def _autoload_conditions() -> dict[str, str | bool | int | float]:
@@ -138,7 +188,17 @@ def _autoload_conditions() -> dict[str, str | bool | int | float]:
         found["torch.backend_autoload.duration"] = (seen.ended - seen.began) / 1e9
     if torch is not None:
         found["torch.version"] = str(torch["__version__"])
+    found["torch.backends_loaded"] = _backends_loaded()
     return found
+
+
+def _backends_loaded() -> str:
+    """Return the distributions of the registered backends whose module is there, by whatever way it came."""
+    entries = installed()
+    if entries is None:
+        return UNKNOWN
+    loaded = [_distribution(entry) for entry in entries if _complete(entry.module) is not None]
+    return ",".join(sorted(set(loaded)))
 
 
 def _npu_conditions() -> dict[str, str | bool | int | float]:
@@ -209,15 +269,15 @@ def _outcome_without_torch(seen: Import, registered: EntryPoints | None) -> str:
 def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
     """Return the verdict where no import was seen: what launch, present and modules agree on, if they do."""
     present = variable()
-    agreed = present == _launch
+    agreed = present == _known.launch
     setting = present if agreed else NOT_SEEN
     effective = ("enabled" if enabled_by(present) else "disabled") if agreed else UNKNOWN
     if "torch" not in sys.modules:
         return "at_dispatch", setting, effective, "torch_not_imported"
-    if torch is not None and SWITCH not in torch and _came_late:
+    if torch is not None and SWITCH not in torch and _known.came_late:
         return "at_launch", setting, "unsupported", "disabled"
     # With no backend there is no module that could contradict.
-    if torch is not None and registered is not None and (registered or _came_late):
+    if torch is not None and registered is not None and (registered or _known.came_late):
         loaded = [entry.module in sys.modules for entry in registered]
         if effective == "enabled" and all(loaded):
             return "at_launch", setting, effective, _outcome(registered)
@@ -247,19 +307,23 @@ def _registered(seen: Import | None) -> EntryPoints | None:
 
 def installed() -> EntryPoints | None:
     """Return the `torch.backends` entry points that are installed, read once; None where they can't be read."""
-    global _installed
-    if _installed is None:
+    if _known.installed is None:
         from importlib.metadata import entry_points
 
         try:
-            _installed = tuple(entry_points(group=GROUP))
+            _known.installed = tuple(entry_points(group=GROUP))
+            _finder.backends = frozenset(entry.module for entry in _known.installed) - {"torch", "torch_npu"}
         except Exception as error:
             faults.swallow(WATCHING, error)
-    return _installed
+    return _known.installed
 
 
 def _distribution(entry: EntryPoint) -> str:
-    return entry.name if entry.dist is None else entry.dist.metadata["Name"]
+    name = _known.distributions.get(entry)
+    if name is None:
+        name = entry.name if entry.dist is None else entry.dist.metadata["Name"]
+        _known.distributions[entry] = name
+    return name
 
 
 def _complete(name: str) -> Names | None:

@@ -9,7 +9,8 @@ environment again, and `torch_npu` rewrites it while it is imported. The finder 
 - `find_distributions`, called from `_import_device_backends`, proves that the autoload is enabled and dates it;
 - a backend looked up while that function is on the stack is loaded by it, and the function's own variables say for
   which entry point;
-- the lookup of `torch._native`, the next import in `torch/__init__.py` since 2.12.1, dates the end.
+- the lookup of `torch._native`, the next import in `torch/__init__.py` since 2.12.1, dates the end;
+- importlib sets `_initializing` on the spec of torch when its import is over, whether it succeeded or not.
 
 It is loaded at the start of every interpreter of a run, so it imports nothing that is not there already.
 """
@@ -19,13 +20,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from _frozen_importlib import ModuleSpec
 from _weakref import ref
 
 from opentelemetry.instrumentation.scenetest import faults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.metadata import DistributionFinder, EntryPoint
     from types import FrameType, ModuleType
 
@@ -118,6 +120,9 @@ class Finder:
         decided: the last one in which torch asked for its backends; a later one may fail before that.
         npu_by: who looked `torch_npu` up last: `autoload`, `import`, or nobody (`unknown`).
         events: counts what may change the answer of `autoload.observe`.
+        first_event: when the first of them came since somebody asked, monotonic ns.
+        backends: modules of the `torch.backends` that are installed, once they are known.
+        imported: called when an import of torch is over, even a failed one.
     """
 
     def __init__(self) -> None:
@@ -125,6 +130,9 @@ class Finder:
         self.decided: Import | None = None
         self.npu_by = "unknown"
         self.events = 0
+        self.first_event: int | None = None
+        self.backends: frozenset[str] = frozenset()
+        self.imported: Callable[[], object] = int
         self._pending: Import | None = None
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
@@ -134,8 +142,10 @@ class Finder:
             if root == "torch":
                 self._look_up_torch(fullname)
             elif fullname == "torch_npu" and target is None:
-                self.events += 1
+                self._happened()
                 self.npu_by = "import" if _running_loop() is None else "autoload"
+            elif fullname in self.backends:
+                self._happened()
             if self.current is not None and self.current.open:
                 self._look_up_backend(self.current, root)
         except Exception as error:
@@ -147,23 +157,28 @@ class Finder:
             if _running_loop() is not None:
                 seen = self._import_of(sys.modules["torch"])
                 if seen.began is None:
-                    self.events += 1
+                    self._happened()
                     seen.begin(variable())
                     self.decided = seen
         except Exception as error:
             faults.swallow(WATCHING, error)
         return ()
 
+    def _happened(self) -> None:
+        self.events += 1
+        if self.first_event is None:
+            self.first_event = time.monotonic_ns()
+
     def _look_up_torch(self, fullname: str) -> None:
         torch = sys.modules.get("torch")
         if fullname == "torch":
-            self.events += 1
+            self._happened()
             if torch is None:
                 self._pending = Import(variable())
         elif torch is not None and is_initializing(torch):
             seen = self._import_of(torch)
             if fullname == AFTER_LOOP and _running_loop() is None:
-                self.events += 1
+                self._happened()
                 seen.end()
             elif seen.began is None and seen.ended is None:
                 seen.note(variable())
@@ -174,6 +189,8 @@ class Finder:
             self.current = self._pending or Import(variable())
             self.current.module = ref(torch)
             self._pending = None
+            if type(torch.__spec__) is ModuleSpec and is_initializing(torch):
+                torch.__spec__.__class__ = _importing(self)
         return self.current
 
     def _look_up_backend(self, seen: Import, root: str) -> None:
@@ -182,6 +199,24 @@ class Finder:
             loop = _running_loop()
             if loop is not None:
                 seen.look(loop)
+
+
+def _importing(finder: Finder) -> type[ModuleSpec]:
+    """Return the class of torch's spec while it is imported: it tells when that is over, and is a plain one again."""
+
+    class Importing(ModuleSpec):
+        @property
+        def _initializing(self) -> bool:
+            return vars(self)["_initializing"]
+
+        @_initializing.setter
+        def _initializing(self, value: bool) -> None:
+            object.__setattr__(self, "__class__", ModuleSpec)
+            vars(self)["_initializing"] = value
+            if not value:
+                finder.imported()
+
+    return Importing
 
 
 def variable() -> str | None:

@@ -25,30 +25,59 @@ if TYPE_CHECKING:
 
 _TIMING = 25
 
-_once: dict[str, Value] = {}
-_noted: dict[str, Value] = {}
+
+class Observer:
+    """Observes the conditions of this process, and keeps what need not be observed again."""
+
+    def __init__(self) -> None:
+        self._once: dict[str, Value] | None = None
+        self._ends: dict[str, Value] | None = None
+        self._noted: dict[str, Value] | None = None
+        self._harness: dict[str, Value] | None = None
+
+    def conditions(self, *, at_end: bool = False) -> dict[str, Value]:
+        """Return every condition of the process as it is now.
+
+        Args:
+            at_end: the process ends; conditions that are too slow to observe with every case are observed again.
+        """
+        seen = self._seen(autoload.observe())
+        if self._once is None:
+            self._once = table.observe(seen, ("once",))
+        if self._ends is None or at_end:
+            self._ends = table.observe(seen, ("ends",))
+        noted = table.observe(seen, ("worker_init",)) if self._noted is None else self._noted
+        found = {**self._once, **self._ends, **noted, **table.observe(seen, ("now",))}
+        return {attribute: found[attribute] for attribute in table.CONDITIONS if attribute in found}
+
+    def note_first_case(self) -> None:
+        """Note what the harness takes a snapshot of in `Worker.init`, unless there was one."""
+        if self._noted is None:
+            self.note_worker_init()
+
+    def note_worker_init(self) -> None:
+        """Note what the harness takes a snapshot of in `Worker.init`, at its entry."""
+        noted = table.observe(self._seen({}), ("worker_init",))
+        files = "scenetest.device_files"
+        if self._noted is not None and files in self._noted:
+            # A later Worker would find those that the first one opened.
+            noted[files] = self._noted[files]
+        self._noted = noted
+
+    def expire(self) -> None:
+        """Ask the harness about itself again at the next look: `Worker.init` loads native libraries."""
+        self._harness = None
+
+    def _seen(self, of_autoload: Mapping[str, Value]) -> Seen:
+        harness = state.harness
+        if harness is None or not harness.is_loaded():
+            return Seen(of_autoload, {}, has_harness=False)
+        if self._harness is None:
+            self._harness = _conditions_of(harness)
+        return Seen(of_autoload, self._harness, has_harness=True)
 
 
-def conditions() -> dict[str, Value]:
-    """Return every condition of the process as it is now."""
-    global _once
-    seen = _seen(autoload.observe())
-    if not _noted:
-        note_worker_init()
-    if not _once:
-        _once = table.observe(seen, ("once",))
-    found = {**_once, **_noted, **table.observe(seen, ("now",))}
-    return {attribute: found[attribute] for attribute in table.CONDITIONS if attribute in found}
-
-
-def note_worker_init() -> None:
-    """Note what the harness takes a snapshot of in `Worker.init`, at its entry; else this is done at the first case."""
-    global _noted
-    noted = table.observe(_seen({}), ("worker_init",))
-    files = "scenetest.device_files"
-    if files in _noted:  # a later Worker would find those that the first one opened
-        noted[files] = _noted[files]
-    _noted = noted
+observer = Observer()
 
 
 def identity() -> dict[str, object]:
@@ -76,13 +105,6 @@ def log(found: Mapping[str, Value]) -> None:
     logging = faults.loaded_logging()
     if logging is not None:
         logging.getLogger("simpler").log(_TIMING, "%s", logline.log_line(found))
-
-
-def _seen(of_autoload: Mapping[str, Value]) -> Seen:
-    harness = state.harness
-    if harness is None or not harness.is_loaded():
-        return Seen(of_autoload, {}, has_harness=False)
-    return Seen(of_autoload, _conditions_of(harness), has_harness=True)
 
 
 def _conditions_of(harness: Harness) -> dict[str, Value]:

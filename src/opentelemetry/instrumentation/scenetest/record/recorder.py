@@ -184,7 +184,8 @@ class Span:
             "close", id=self.id, start=self.start, end=end, outcome=outcome, error=error, attributes=attributes
         )
         if self.live is not None:
-            self.live.end(self.start, end, outcome, error, attributes, recording.conditions)
+            in_force = recording.conditions_since(self.start)
+            self.live.end(self.start, end, outcome, error, attributes, in_force)
             self.live = None
 
     def _follow(self, live: Live | None) -> Mapping[str, bool]:
@@ -237,6 +238,7 @@ class case(Span):  # noqa: N801
         from opentelemetry.instrumentation.scenetest.conditions import case as of_case
         from opentelemetry.instrumentation.scenetest.rundir import lines
 
+        recording.look()
         self.outer = outer = current()
         self.holder, self.rounds = self, session.Rounds()
         self.number = next(recording.ids)
@@ -258,7 +260,7 @@ class case(Span):  # noqa: N801
     ) -> None:
         from opentelemetry.instrumentation.scenetest.conditions import case as of_case
 
-        recording.before_dispatch()
+        recording.refresh()
         super()._close(recording, end, kind, of_case.cpu_pressure_since(self._pressure, end - self.start))
 
 

@@ -13,6 +13,7 @@ from itertools import count
 from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file, writer
@@ -55,16 +56,19 @@ class Session:
         ids: draws span ids: a random start and a step of one, since a draw must be atomic and cost nothing.
         conditions: the set in force.
         fingerprint: of the state in which they were observed; None until they were logged.
+        changed_at: when each ruler condition was last seen to have changed, monotonic ns.
         live_process: the span of the process, where it is made on a provider that is not ours.
         write: appends one finished line to the journal, if there is one.
     """
 
     __slots__ = (
         "_logged",
+        "_looked",
         "_made_live",
         "_process_span",
         "_rounds",
         "_writer",
+        "changed_at",
         "conditions",
         "fingerprint",
         "ids",
@@ -79,7 +83,9 @@ class Session:
         self.fingerprint: tuple[object, ...] | None = None
         self.write: Callable[[bytes], None] = _write_nothing
         self.live_process: Live | None = None
+        self.changed_at: dict[str, int] = {}
         self._logged = False
+        self._looked = 0
         self._made_live = False
         self._process_span: tuple[str, str] | None = None
         self._rounds: dict[str, Rounds] = {}
@@ -88,30 +94,51 @@ class Session:
         if run is not None:
             self._begin_journal(run)
 
-    def before_dispatch(self) -> None:
-        """Write the conditions if they may have changed, and the log line before the first dispatch."""
-        if self.fingerprint != autoload.fingerprint():
-            self.refresh()
-
     def expire(self) -> None:
         """Have the conditions observed again before the next dispatch."""
+        from opentelemetry.instrumentation.scenetest.record import observe
+
+        observe.observer.expire()
         self.fingerprint = None
 
     def refresh(self) -> None:
-        """Observe the conditions again, write them if they changed, and log them if that was not done yet."""
+        """Look at the conditions before a dispatch, and log them if that was not done yet."""
         from opentelemetry.instrumentation.scenetest.record import observe
 
         with state.lock:
             fingerprint = autoload.fingerprint()
-            found = observe.conditions()
-            if found != self.conditions:
-                # In force once they are written: a dispatch must not be read under those before them.
-                self.write_line("conditions", at=monotonic_ns(), conditions=found)
-                self.conditions = found
+            observe.observer.note_first_case()
+            self.look()
             if not self._logged:
                 self._logged = True
-                observe.log(found)
+                observe.log(self.conditions)
             self.fingerprint = fingerprint
+
+    def look(self, *, at_end: bool = False) -> None:
+        """Observe the conditions, and write them if they changed since the last look.
+
+        Args:
+            at_end: the process ends.
+        """
+        from opentelemetry.instrumentation.scenetest.conditions import table
+        from opentelemetry.instrumentation.scenetest.record import observe
+
+        with state.lock:
+            began, imported = monotonic_ns(), autoload.first_lookup()
+            found = observe.observer.conditions(at_end=at_end)
+            if found != self.conditions:
+                changed, at = table.changed(self.conditions, found), monotonic_ns()
+                by_import = imported is not None and autoload.explains(changed, self.conditions, found)
+                # In force once they are written: a dispatch must not be read under those before them.
+                self.write_line("conditions", at=at, since=imported if by_import else self._looked, conditions=found)
+                self.conditions = found
+                self.changed_at.update(dict.fromkeys(changed, at))
+            self._looked = began
+
+    def conditions_since(self, began: int) -> Mapping[str, Value]:
+        """Return the conditions in force, with `unknown` for what of the ruler changed after a moment."""
+        touched = {key: UNKNOWN for key, at in self.changed_at.items() if at > began}
+        return {**self.conditions, **touched} if touched else self.conditions
 
     def write_line(self, kind: str, **fields: object) -> None:
         """Append one line to the journal; fields that are None or empty are left out."""
@@ -161,8 +188,12 @@ class Session:
         return trace, span
 
     def finish(self) -> None:
-        """Write that the process ended cleanly."""
-        self.write_line("end", at=monotonic_ns())
+        """Look at the conditions for the last time, and write that the process ended cleanly."""
+        try:
+            if self.recording:
+                self.look(at_end=True)
+        finally:
+            self.write_line("end", at=monotonic_ns())
         if self.live_process is not None:
             self.live_process.end_at_last()
             self.live_process = None
@@ -188,7 +219,9 @@ class Session:
             self._writer = writer.Writer(run)
             _complete(run)
             self.write = self._writer.write
-            self.conditions = observe.conditions()
+            self._looked = monotonic_ns()
+            autoload.first_lookup()
+            self.conditions = observe.observer.conditions()
             if state.tracer_provider is None:  # a given provider exports everything itself
                 handover.start(run)
             self.write_line("process", schema=layout.SCHEMA, **observe.identity(), conditions=self.conditions)
@@ -219,6 +252,15 @@ def begin() -> Session | None:
             _at_end()
             state.session = Session(state.directory)
     return state.session
+
+
+def begin_for_import() -> None:
+    """Make the session of a process that imported torch or the harness: it is recorded even without a dispatch."""
+    try:
+        if state.directory is not None:
+            begin()
+    except Exception as error:
+        faults.swallow("record what was imported", error)
 
 
 def finish() -> None:

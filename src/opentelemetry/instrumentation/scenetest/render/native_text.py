@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.scenetest.analyse.tree import tree
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Counts, Native, Placed
 from opentelemetry.instrumentation.scenetest.render.plain import plain
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _LABELS = {"control plane": "control plane/pass"}
 """The control plane is a sum within a pass; two passes of one dispatch are never added."""

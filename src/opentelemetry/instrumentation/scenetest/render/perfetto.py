@@ -12,7 +12,7 @@ from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
 from opentelemetry.instrumentation.scenetest.deliver.resources import masked
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Native
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _NS_PER_US = 1000
 # Above every thread id of Linux (2^22), and apart from the numbered lanes of what was recorded.

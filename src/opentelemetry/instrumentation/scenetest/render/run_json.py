@@ -9,7 +9,7 @@ from opentelemetry.instrumentation.scenetest.analyse.tree import by_name
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.native.logs import Owner
 from opentelemetry.instrumentation.scenetest.native.place import Native
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 
 def document(run: Run, native: Native[Owner] | None = None) -> dict[str, Any]:
@@ -76,4 +76,5 @@ def _attributes(span: Span, process: Process) -> dict[str, Value]:
     last = process.record.conditions
     changed = {key: value for key, value in span.conditions.items() if last.get(key) != value}
     error: dict[str, Value] = {"error.type": span.error_type} if span.error_type else {}
-    return {**changed, **span.attributes, **error, "scenetest.ruler": span.ruler}
+    meanwhile: dict[str, Value] = {"scenetest.changed": span.changed} if span.changes else {}
+    return {**changed, **span.attributes, **error, **meanwhile, "scenetest.ruler": span.ruler}

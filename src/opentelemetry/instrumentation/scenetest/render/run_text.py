@@ -20,7 +20,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView, accounting
 from opentelemetry.instrumentation.scenetest.render.plain import plain
-from opentelemetry.instrumentation.scenetest.rundir.reader import Span
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
 _SHORT_ID = 8
@@ -82,7 +82,7 @@ def _headline(run: Run) -> Iterable[str]:
     yield f"{known} ruler{'' if known == 1 else 's'}" + (" and an unknown one" if UNKNOWN in rulers else "")
     cases = [case.span for process in run.processes for case in process.cases]
     yield from _values([span.how for span in (*cases, *dispatches)], "scenetest.platform")
-    processes = [process.record.conditions for process in run.processes]
+    processes = [conditions for process in run.processes for conditions in process.sets]
     dirty: dict[str, bool] = run.facts.get("dirty") or {}
     changed = " with changes" if any(dirty.values()) else ""
     for revision in _values(processes, "vcs.ref.head.revision"):
@@ -99,9 +99,12 @@ def _headline(run: Run) -> Iterable[str]:
 def _print_process(console: Console, process: Process, native: NativeView, *, with_pid: bool, with_tree: bool) -> None:
     pid = f"  pid {process.record.pid}" if with_pid else ""
     ended = {"lost": "  the process was lost", "running": "  still running"}.get(process.record.ended, "")
+    if not process.cases and not process.dispatches:
+        console.print(Text(f"{plain(_script(process))}  no case and no dispatch{pid}{ended}"))
     for case in process.cases:
         console.print(Text(_case_line(case) + pid + ended))
         _print_dispatches(console, case.dispatches, native)
+        _print_changes(console, case.dispatches, case.span)
         if with_tree:
             native.print_tree(console, case.dispatches)
             native.print_tree(console, [case.span], "native, outside any dispatch")
@@ -111,8 +114,23 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
     for name, dispatches in groups.items():
         console.print(Text(f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
         _print_dispatches(console, dispatches, native)
+        _print_changes(console, dispatches)
         if with_tree:
             native.print_tree(console, dispatches)
+
+
+def _script(process: Process) -> str:
+    return shlex.join(str(word) for word in process.record.facts.get("command") or ["python"])
+
+
+def _print_changes(console: Console, dispatches: Dispatches, *of_case: Span) -> None:
+    """Say which ruler conditions changed while something ran, from what to what."""
+    changes = dict.fromkeys(one for span in (*of_case, *dispatches.kinds()) for one in span.changed.split(", ") if one)
+    if changes:
+        touched = sum(1 for dispatch in dispatches if dispatch.changes)
+        of = f"{touched} of {len(dispatches)} dispatches" if dispatches else "the case"
+        words = f"  changed meanwhile, so the ruler of {of} is unknown: {', '.join(changes)}"
+        console.print(Text(plain(words), style="yellow"))
 
 
 def _case_line(case: Case) -> str:
@@ -163,7 +181,7 @@ def _counts(dispatch: Span) -> bool:
 
 
 def _remarks(run: Run) -> Iterable[str]:
-    processes = [process.record.conditions for process in run.processes]
+    processes = [conditions for process in run.processes for conditions in process.sets]
     for name in READ_BY_NOTHING:
         for value in _values(processes, raw_attribute(name)):
             yield f"{name}={value} is set, and nothing in the harness reads it"

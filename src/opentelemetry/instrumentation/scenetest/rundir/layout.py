@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the journal's lines and of the table of conditions, in every `process` line."""
 
 JOURNAL_SUFFIX = ".jsonl"

@@ -7,99 +7,26 @@ the file only.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal, cast
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, Literal, cast
 
 from opentelemetry.instrumentation.scenetest.conditions import table
-from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
+from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Change, Span
 from opentelemetry.instrumentation.scenetest.rundir.validate import well_formed
 
-Kind = Literal["case", "phase", "dispatch", "process"]
-Ended = Literal["clean", "lost", "running"]
+_CONDITIONS = b'{"kind":"conditions"'
+_NEVER = 1 << 63
 
-NOT_WAITED_FOR = "scenetest.async"
-"""A dispatch of which only a `wait` could have seen the end."""
-
-
-@dataclass(slots=True)
-class Span:
-    """One span of a journal.
-
-    Attributes:
-        kind: `case`, `phase`, `dispatch` or `process`.
-        span_id: 16 hexadecimal digits.
-        trace_id: 32 hexadecimal digits.
-        parent_id: the span above it, perhaps of somebody else; None for the root of a trace.
-        name: name of the case, phase or script; empty for a dispatch.
-        suite: suite of a case; empty otherwise.
-        round: number of a dispatch; None otherwise.
-        start_ns: `CLOCK_MONOTONIC` nanoseconds at which it began.
-        end_ns: the same for its end; None when it never returned, or that was not seen.
-        outcome: `pass`, `fail`, `error`, `skipped`, `aborted`, `unknown`, or `running` while its process lives.
-        error_type: `error.type` of the exception that left it.
-        live: it was made on a tracer provider that is not ours, which exports it.
-        sampled: False where that provider's sampler dropped it.
-        attributes: its own attributes.
-        conditions: conditions of the process in force when a dispatch began; for all else when it ended.
-        case: the case that it lies in; itself for a case.
-    """
-
-    kind: Kind
-    span_id: str
-    trace_id: str
-    parent_id: str | None
-    name: str
-    suite: str
-    round: int | None
-    start_ns: int
-    attributes: dict[str, Value]
-    conditions: dict[str, Value]
-    case: Span | None
-    end_ns: int | None = None
-    outcome: str = "aborted"
-    error_type: str | None = None
-    live: bool = False
-    sampled: bool = True
-
-    @property
-    def duration_ns(self) -> int | None:
-        """Nanoseconds between its two clock reads; None when it never returned."""
-        return None if self.end_ns is None else self.end_ns - self.start_ns
-
-    @property
-    def how(self) -> dict[str, Value]:
-        """Conditions of scope case: they are on the case; outside any, on the dispatch itself."""
-        return (self.case or self).attributes
-
-    @property
-    def ruler(self) -> str:
-        """`scenetest.ruler` of a case or dispatch."""
-        global _latest_ruler
-        if not _latest_ruler.is_of(self):
-            _latest_ruler = _Ruler(self.conditions, self.how, repr(self.how), table.ruler(self.conditions, self.how))
-        return _latest_ruler.value
-
-
-@dataclass(slots=True)
-class _Ruler:
-    """The ruler of one dispatch, and of all that were measured alike: it is a hash over a hundred values."""
-
-    process: dict[str, Value]
-    how: dict[str, Value]
-    how_shown: str
-    value: str
-
-    def is_of(self, span: Span) -> bool:
-        # Dispatches outside any case have attributes of their own each, mostly the same ones.
-        return self.process is span.conditions and (self.how is span.how or self.how_shown == repr(span.how))
-
-
-_latest_ruler = _Ruler({}, {}, "", "")
+Ended = Literal["clean", "lost", "not_seen", "running"]
 
 
 @dataclass(slots=True)
@@ -110,7 +37,10 @@ class Process:
         path: the journal.
         facts: the fields of its `process` line.
         conditions: the set in force at the point that was read to; after the end the last one.
-        ended: `clean` with an `end` line, `running` while its lock is held, else `lost`.
+        ended: `clean` with an `end` line, `running` while its lock is held; else `lost` if a case or dispatch was
+            open, and `not_seen` if none was: it may have gone on by exec, or ended by `os._exit`.
+        sets: every set of conditions that was in force, in order.
+        unobserved: the process was lost, and nobody looked at its conditions after its last dispatch began.
         torn_lines: lines that could not be read.
         incomplete: a write failed, so a missing end proves nothing.
     """
@@ -121,6 +51,8 @@ class Process:
     ended: Ended = "lost"
     torn_lines: int = 0
     incomplete: bool = False
+    sets: list[dict[str, Value]] = field(default_factory=list[dict[str, Value]])
+    unobserved: bool = False
 
     @property
     def pid(self) -> int:
@@ -137,6 +69,10 @@ class NotAJournalError(ValueError):
     """The file has no `process` line that can be read."""
 
 
+class NewerSchemaError(BadInputError):
+    """The journal was written by a later version of this package."""
+
+
 @dataclass(slots=True)
 class Journal:
     """One journal, to be read once from its start to its end.
@@ -146,6 +82,7 @@ class Journal:
 
     Raises:
         NotAJournalError: it has no readable `process` line.
+        NewerSchemaError: a later version of this package wrote it.
         OSError: it can't be read.
     """
 
@@ -153,6 +90,15 @@ class Journal:
     process: Process = field(init=False)
     _open: dict[str, Span] = field(init=False, default_factory=dict[str, Span])
     _last_end: int | None = field(init=False, default=None)
+    _last_look: int = field(init=False, default=0)
+    _last_dispatch: int = field(init=False, default=-_NEVER)
+    _is_empty: bool = field(init=False, default=True)
+    _sets_read: int = field(init=False, default=1)
+    _changes: list[Change] = field(init=False, default_factory=list[Change])
+    _seen_at: list[int] = field(init=False, default_factory=list[int])
+    _touched: dict[tuple[int, int, int], dict[str, Value]] = field(
+        init=False, default_factory=dict[tuple[int, int, int], dict[str, Value]]
+    )
 
     def __post_init__(self) -> None:
         # Asked before reading: what its writer adds in between is then read as that of a running process.
@@ -161,10 +107,30 @@ class Journal:
         self.process.incomplete = self.path.name.endswith(layout.INCOMPLETE_SUFFIX)
         with self.path.open("rb") as file:
             first = next((line for raw in file if (line := _parse(raw)) and line["kind"] == "process"), None)
-        if first is None:
-            raise NotAJournalError(f"{self.path} is not a journal: it has no process line")
-        self.process.facts = first
-        self.process.conditions = first.get("conditions", {})
+            if first is None:
+                raise NotAJournalError(f"{self.path} is not a journal: it has no process line")
+            _check_schema(self.path, first)
+            self.process.facts = first
+            self.process.sets.append(_complete(first))
+            self._last_look = first["anchor"]["monotonic_ns"]
+            self._read_changes(file)
+        self.process.conditions = self.process.sets[0]
+
+    def _read_changes(self, file: BinaryIO) -> None:
+        """Read all sets of conditions, before the spans: a change is seen after the dispatch that it came in."""
+        looked = self._last_look
+        for raw in file:
+            if not raw.startswith(_CONDITIONS) or (line := _parse(raw)) is None:
+                continue
+            before, after = self.process.sets[-1], _complete({**self.process.facts, **line})
+            self.process.sets.append(after)
+            at = line.get("at", looked)
+            if changed := table.changed(before, after):
+                # Old journals do not say when the look before was.
+                self._changes.append(Change(line.get("since", looked), at, before, after, changed))
+            looked = at
+        self._changes.sort(key=lambda change: change.at)
+        self._seen_at = [change.at for change in self._changes]
 
     def spans(self) -> Iterator[Span]:
         """Yield every span: closed ones in the order in which they ended, then what is left open."""
@@ -181,6 +147,7 @@ class Journal:
                     self.process.torn_lines += bool(raw.strip())
                 elif (closed := self._take(line)) is not None:
                     yield closed
+        self._conclude_end()
         outcome = self._outcome_of_open()
         for span in self._open.values():
             span.outcome = "unknown" if span.attributes.get(NOT_WAITED_FOR) and outcome != "running" else outcome
@@ -188,13 +155,67 @@ class Journal:
                 span.conditions = self.process.conditions
             if span.kind == "process":
                 self._bound(span)
+            else:
+                self._touch(span, _NEVER)
             yield span
         self._open.clear()
+        if self._is_empty and self.process.ended != "running":
+            yield self._process_span()
+
+    def _conclude_end(self) -> None:
+        """Tell whether a process without an `end` line was lost, and whether its last dispatch was looked at after."""
+        if self.process.ended != "lost":
+            return
+        is_open = {span.kind for span in self._open.values()}
+        self.process.unobserved = "dispatch" in is_open or self._last_dispatch > self._last_look
+        if not is_open - {"process"} and not self.process.incomplete:
+            self.process.ended = "not_seen"
 
     def _bound(self, span: Span) -> None:
         """End the span of a process where its last dispatch or phase did."""
-        if self._last_end is not None and self.process.ended == "clean":
+        if self._last_end is not None and self.process.ended in ("clean", "not_seen"):
             span.end_ns, span.outcome = self._last_end, "pass"
+
+    def _process_span(self) -> Span:
+        """Return the span of a process that recorded its conditions and no case or dispatch.
+
+        Its ids are derived from the name of the journal, so that it is the same whenever it is delivered.
+        """
+        facts = self.process.facts
+        digest = hashlib.sha256(self.path.name.partition(".")[0].encode("utf-8", "surrogateescape")).hexdigest()
+        command = [str(word) for word in cast("list[object]", facts.get("command") or [])]
+        name = facts.get("name") or next((word for word in command[1:] if not word.startswith("-")), "python")
+        span = Span(
+            kind="process",
+            span_id=digest[32:48],
+            trace_id=digest[:32],
+            parent_id=None,
+            name=PurePath(str(name)).name,
+            suite="",
+            round=None,
+            start_ns=facts["anchor"]["monotonic_ns"],
+            attributes={},
+            conditions=self.process.conditions,
+            case=None,
+        )
+        if self.process.ended == "clean":
+            span.end_ns, span.outcome = max(span.start_ns, self._last_look), "pass"
+        return span
+
+    def _touch(self, span: Span, end: int) -> None:
+        """Make unknown what of the ruler changed while a span ran."""
+        first = bisect_right(self._seen_at, span.start_ns)
+        last = first
+        while last < len(self._changes) and self._changes[last].since < end:
+            last += 1
+        if first == last:
+            return
+        span.changes = tuple(self._changes[first:last])
+        key = id(span.conditions), first, last
+        if key not in self._touched:
+            unknown = {name: UNKNOWN for change in span.changes for name in change.attributes}
+            self._touched[key] = {**span.conditions, **unknown}
+        span.conditions = self._touched[key]
 
     def _outcome_of_open(self) -> str:
         if self.process.ended == "running":
@@ -208,9 +229,14 @@ class Journal:
         elif kind == "close":
             return self._end(line)
         elif kind == "conditions":
-            self.process.conditions = line.get("conditions", {})
-        elif kind == "end" and self.process.ended != "running":
-            self.process.ended = "clean"
+            if self._sets_read < len(self.process.sets):  # the file may have grown since
+                self.process.conditions = self.process.sets[self._sets_read]
+                self._sets_read += 1
+            self._last_look = max(self._last_look, line.get("at", 0))
+        elif kind == "end":
+            self._last_look = max(self._last_look, line.get("at", 0))
+            if self.process.ended != "running":
+                self.process.ended = "clean"
         return None
 
     def _begin(self, line: dict[str, Any]) -> None:
@@ -233,6 +259,7 @@ class Journal:
         if span.kind == "case":
             span.case = span
         self._open[span.span_id] = span
+        self._opened(span)
 
     def _begin_dispatch(self, trace: bytes, parent: bytes, span_id: bytes, at: bytes, number: bytes) -> None:
         above = self._open.get(parent.decode())
@@ -250,14 +277,30 @@ class Journal:
             above.case if above else None,
         )
         self._open[span.span_id] = span
+        self._opened(span)
+
+    def _opened(self, span: Span) -> None:
+        self._is_empty = False
+        # The import of a backend is looked for before each dispatch.
+        if span.kind == "dispatch" and span.start_ns > self._last_look:
+            self._last_look = span.start_ns
 
     def _pass(self, span: Span, start: int, end: int) -> Span:
         span.start_ns, span.end_ns, span.outcome = start, end, "pass"
-        if span.kind != "dispatch":
+        self._closed(span, end)
+        return span
+
+    def _closed(self, span: Span, end: int) -> None:
+        if span.kind == "dispatch":
+            self._last_dispatch = max(self._last_dispatch, end)
+        else:
             span.conditions = self.process.conditions
+            if span.kind == "case":
+                self._last_look = max(self._last_look, end)
+        if self._changes and span.kind in ("case", "dispatch"):
+            self._touch(span, end)
         if span.case is None:
             self._last_end = end
-        return span
 
     def _end(self, line: dict[str, Any]) -> Span | None:
         span = self._open.pop(line["id"], None)
@@ -268,10 +311,7 @@ class Journal:
         span.outcome, span.error_type = line["outcome"], line.get("error")
         if "attributes" in line:
             span.attributes = {**span.attributes, **line["attributes"]}
-        if span.kind != "dispatch":
-            span.conditions = self.process.conditions
-        if span.case is None:
-            self._last_end = span.end_ns
+        self._closed(span, line["end"])
         return span
 
 
@@ -283,6 +323,23 @@ _DISPATCH = re.compile(
 _PASS = re.compile(
     rb'\{"kind":"close","id":"([0-9a-f]{16})","start":(\d{1,18}),"end":(\d{1,18}),"outcome":"pass"\}\n'
 ).fullmatch
+
+
+def _check_schema(path: Path, first: dict[str, Any]) -> None:
+    written = first.get("schema", layout.SCHEMA)
+    if written > layout.SCHEMA:
+        raise NewerSchemaError(
+            f"{path} has schema {written} and this version reads up to {layout.SCHEMA}: install a newer "
+            "opentelemetry-instrumentation-scenetest"
+        )
+
+
+def _complete(line: dict[str, Any]) -> dict[str, Value]:
+    """Return the conditions of a line; those of the ruler that its version did not know are `not recorded`."""
+    conditions: dict[str, Value] = line.get("conditions", {})
+    missing = [key for key in table.younger_than(line.get("schema", layout.SCHEMA)) if key not in conditions]
+    return {**conditions, **dict.fromkeys(missing, NOT_RECORDED)} if missing else conditions
+
 
 _decode = json.JSONDecoder().decode
 

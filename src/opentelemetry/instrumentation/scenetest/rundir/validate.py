@@ -40,9 +40,10 @@ _SCALAR = (str, int, float)
 _CLOCKS = ("monotonic_ns", "unix_ns")
 _CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("id", "trace", "parent"), _is_id),
-    **dict.fromkeys(("at", "start", "end", "pid", "started_unix_ns", "ended_unix_ns"), _is_time),
+    **dict.fromkeys(("at", "since", "start", "end", "pid", "started_unix_ns", "ended_unix_ns"), _is_time),
     **dict.fromkeys(("kind", "span", "outcome", "error", "by"), _is_text),
     **dict.fromkeys(("attributes", "conditions", "dirty"), _is_attributes),
     "anchor": _is_anchor,
+    "schema": lambda value: isinstance(value, int),
 }
 """What a reader relies on, by the name of the field."""

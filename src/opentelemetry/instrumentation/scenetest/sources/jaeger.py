@@ -22,7 +22,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native.place import Placed, Window
 from opentelemetry.instrumentation.scenetest.native.strace import Span as Record
-from opentelemetry.instrumentation.scenetest.rundir.reader import NOT_WAITED_FOR
+from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
 from opentelemetry.instrumentation.scenetest.sources.repetitions import CALLABLE, device_names, key_of, ranks_of
 
 SERVICE = "service.name"

@@ -12,7 +12,7 @@ from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, pass
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
 from opentelemetry.instrumentation.scenetest.native.place import Placed
-from opentelemetry.instrumentation.scenetest.rundir.reader import NOT_WAITED_FOR, Span
+from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Span
 
 T = TypeVar("T")
 

@@ -29,7 +29,9 @@ def load(directory: Path) -> Run:
     if not processes:
         if unreadable:
             raise BadInputError(f"{unreadable[0]} is damaged: it is no journal, and the run has no other one")
-        raise BadInputError(f"{directory} is empty: no process of that run recorded a case or a dispatch")
+        raise BadInputError(
+            f"{directory} is empty: no process of that run imported torch or the harness, or had a case or a dispatch"
+        )
     counts = {
         "torn_lines": sum(process.record.torn_lines for process in processes),
         "incomplete_journals": sum(process.record.incomplete for process in processes),

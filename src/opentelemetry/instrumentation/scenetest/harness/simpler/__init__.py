@@ -14,6 +14,7 @@ import sys
 
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.harness.simpler import imports, wrapping
+from opentelemetry.instrumentation.scenetest.record import session
 from opentelemetry.instrumentation.scenetest.record.finder import is_initializing
 
 TYPE_CHECKING = False
@@ -77,6 +78,7 @@ def hook(module: ModuleType) -> None:
     """Hook one module of the harness, unless it is hooked already."""
     try:
         wrapping.apply(module, _hooks_of(module.__name__))
+        session.begin_for_import()
     except Exception as error:
         faults.swallow("hook a module of the harness", error)
 

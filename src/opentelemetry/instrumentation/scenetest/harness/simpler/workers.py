@@ -145,7 +145,7 @@ def _init(original: Function) -> Function:
             from opentelemetry.instrumentation.scenetest.harness import simpler
 
             simpler.hook_loaded()
-            observe.note_worker_init()
+            observe.observer.note_worker_init()
             # Begun before the fork, so that what is slow the first time is not paid in a child, within a dispatch.
             recording = state.session or session.begin()
             if recording is not None:
@@ -164,7 +164,7 @@ def _child_loop(original: Function) -> Function:
         if state.session is None:
             return original(*args, **keywords)
         try:
-            state.session.before_dispatch()  # now, and not within the dispatch of the parent
+            state.session.refresh()  # now, and not within the dispatch of the parent
         except Exception as error:
             faults.swallow("note the conditions of a forked worker", error)
         result = original(*args, **keywords)
