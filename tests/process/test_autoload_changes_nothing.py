@@ -32,7 +32,8 @@ with warnings.catch_warnings(record=True) as caught:
         seen["frames"] = "".join(traceback.format_exception(error))
 seen["warnings"] = sorted(str(warning.message) for warning in caught)
 seen["environment"] = {name: value for name, value in os.environ.items() if name != "SCENETEST_OTEL_RUN"}
-seen["added"] = sorted(set(sys.modules) - set(seen["before"]))
+ours = "opentelemetry.instrumentation.scenetest"
+seen["added"] = sorted(name for name in set(sys.modules) - set(seen["before"]) if not name.startswith(ours))
 torch = sys.modules.get("torch")
 if torch is not None:
     import inspect

@@ -83,7 +83,7 @@ def test_a_forked_child_that_dispatches_records_as_a_process_of_its_own(tmp_path
     parent, child = run.processes
     assert [one.span.name for one in parent.cases] == ["parent"]
     assert [one.round for one in parent.cases[0].dispatches] == [0, 1]
-    assert (parent.record.ended, child.record.ended) == ("clean", "lost")
+    assert (parent.record.ended, child.record.ended) == ("clean", "not_seen")
     assert [one.span.name for one in child.cases] == ["child"]
     assert [one.parent_id == parent.cases[0].span.span_id for one in child.dispatches] == [False]
     assert child.record.facts["parent_pid"] == parent.record.pid

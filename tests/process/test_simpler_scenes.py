@@ -98,7 +98,8 @@ def test_the_children_of_the_module_runner_join_the_run_although_their_output_is
     group: tuple[Run, str],
 ) -> None:
     run, output = group
-    (process,) = run.processes
+    parent, process = run.processes
+    assert (parent.cases, parent.dispatches) == ([], [])
     assert "--level" in process.record.facts["command"]
     assert process.record.conditions["scenetest.stderr"] == "pipe"
     assert "STRACE" not in output

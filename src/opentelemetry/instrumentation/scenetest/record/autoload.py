@@ -145,8 +145,10 @@ def first_lookup() -> int | None:
     return first
 
 
-def explains(changed: Collection[str], before: Mapping[str, object], after: Mapping[str, object]) -> bool:
-    """Tell whether an import is all that can have changed these conditions: nothing of torch's went away.
+def explained_by_import(
+    changed: Collection[str], before: Mapping[str, object], after: Mapping[str, object]
+) -> Collection[str]:
+    """Return those of these conditions that an import alone can have changed: none if something of torch went away.
 
     Args:
         changed: the conditions that changed.
@@ -156,8 +158,9 @@ def explains(changed: Collection[str], before: Mapping[str, object], after: Mapp
     from opentelemetry.instrumentation.scenetest.conditions.torch import BACKENDS_LOADED, SETTINGS
 
     loaded, now_loaded = (set(str(one.get(BACKENDS_LOADED, "")).split(",")) for one in (before, after))
-    went = loaded - now_loaded - {""} or any(before.get(key) is True and after.get(key) is not True for key in _MODULES)
-    return not went and all(key.startswith("torch") and not (key in SETTINGS and key in before) for key in changed)
+    if loaded - now_loaded - {""} or any(before.get(key) is True and after.get(key) is not True for key in _MODULES):
+        return ()
+    return [key for key in changed if key.startswith("torch") and not (key in SETTINGS and key in before)]
 
 
 def _autoload_conditions() -> dict[str, str | bool | int | float]:

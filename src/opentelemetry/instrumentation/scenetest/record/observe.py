@@ -27,9 +27,14 @@ _TIMING = 25
 
 
 class Observer:
-    """Observes the conditions of this process, and keeps what need not be observed again."""
+    """Observes the conditions of this process, and keeps what need not be observed again.
+
+    Attributes:
+        noted_at: when the harness last took its snapshot, monotonic nanoseconds.
+    """
 
     def __init__(self) -> None:
+        self.noted_at = 0
         self._once: dict[str, Value] | None = None
         self._ends: dict[str, Value] | None = None
         self._noted: dict[str, Value] | None = None
@@ -57,6 +62,7 @@ class Observer:
 
     def note_worker_init(self) -> None:
         """Note what the harness takes a snapshot of in `Worker.init`, at its entry."""
+        self.noted_at = monotonic_ns()
         noted = table.observe(self._seen({}), ("worker_init",))
         files = "scenetest.device_files"
         if self._noted is not None and files in self._noted:

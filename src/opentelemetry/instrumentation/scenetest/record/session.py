@@ -20,7 +20,7 @@ from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
@@ -128,12 +128,31 @@ class Session:
             found = observe.observer.conditions(at_end=at_end)
             if found != self.conditions:
                 changed, at = table.changed(self.conditions, found), monotonic_ns()
-                by_import = imported is not None and autoload.explains(changed, self.conditions, found)
+                since = self._since(changed, found, imported)
                 # In force once they are written: a dispatch must not be read under those before them.
-                self.write_line("conditions", at=at, since=imported if by_import else self._looked, conditions=found)
+                self.write_line("conditions", at=at, since=since, conditions=found)
                 self.conditions = found
                 self.changed_at.update(dict.fromkeys(changed, at))
             self._looked = began
+
+    def _since(self, changed: Sequence[str], found: Mapping[str, Value], imported: int | None) -> int:
+        """Return the earliest time at which the first of these conditions can have changed."""
+        from opentelemetry.instrumentation.scenetest.conditions import table
+        from opentelemetry.instrumentation.scenetest.record import observe
+
+        noted = max(observe.observer.noted_at, self._looked)
+        by_import = autoload.explained_by_import(changed, self.conditions, found) if imported is not None else ()
+        return min(
+            (
+                noted
+                if table.CONDITIONS[key].moment == "worker_init"
+                else imported
+                if imported is not None and key in by_import
+                else self._looked
+                for key in changed
+            ),
+            default=self._looked,
+        )
 
     def conditions_since(self, began: int) -> Mapping[str, Value]:
         """Return the conditions in force, with `unknown` for what of the ruler changed after a moment."""

@@ -149,6 +149,7 @@ def _init(original: Function) -> Function:
             # Begun before the fork, so that what is slow the first time is not paid in a child, within a dispatch.
             recording = state.session or session.begin()
             if recording is not None:
+                recording.look()
                 recording.expire()
         except Exception as error:
             faults.swallow("note the conditions at Worker.init", error)
