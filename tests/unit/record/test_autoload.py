@@ -31,8 +31,8 @@ def _no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.delenv("TORCH_LOGS", raising=False)
-    monkeypatch.setattr(autoload, "_came_late", False)
-    monkeypatch.setattr(autoload, "_launch", NOT_SEEN)
+    monkeypatch.setattr(autoload._known, "came_late", False)
+    monkeypatch.setattr(autoload._known, "launch", NOT_SEEN)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
 
 
@@ -152,7 +152,7 @@ def test_a_process_without_torch_says_what_launch_and_present_agree_on(
     verdict: tuple[object, ...],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(autoload, "_launch", launch)
+    monkeypatch.setattr(autoload._known, "launch", launch)
     if present is not None:
         monkeypatch.setenv(VARIABLE, present)
     assert autoload._verdict(None, None, ()) == verdict
@@ -184,8 +184,8 @@ def test_a_torch_that_nobody_saw_being_imported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loaded("torch", *modules)
-    monkeypatch.setattr(autoload, "_came_late", late)
-    monkeypatch.setattr(autoload, "_launch", value)
+    monkeypatch.setattr(autoload._known, "came_late", late)
+    monkeypatch.setattr(autoload._known, "launch", value)
     monkeypatch.setenv(VARIABLE, value)
     assert autoload._verdict(None, torch, registered) == verdict
 

@@ -24,7 +24,7 @@ def test_a_new_run_says_who_made_it_and_what_is_run(tmp_path: Path) -> None:
     assert re.fullmatch("[0-9a-f]{32}", known.pop("id"))
     assert known.pop("started_unix_ns") > 0
     assert known == {
-        "schema": 1,
+        "schema": 2,
         "name": "name",
         "by": "run",
         "command": ["a", "b"],
