@@ -13,7 +13,7 @@ from support.runner import CLI
 from support.scripts import clean_environment, run_script
 from support.watched import recorded
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout
 from opentelemetry.instrumentation.scenetest.sources import stores
 
@@ -86,7 +86,7 @@ def test_damaged_facts_of_a_run_do_not_keep_its_spans_back(text: str, store: Pat
 @pytest.mark.parametrize("text", ["", "[]", '{"spans": -1}', '{"spans": null}', '{"complete": "false"}'])
 def test_a_damaged_acknowledgement_has_everything_sent_again(text: str, store: Path, backend: Backend) -> None:
     (path,) = stores.all_runs(str(store))[0].glob(f"*{layout.JOURNAL_SUFFIX}")
-    checkpoint.stem(path).with_suffix(checkpoint.SUFFIX).write_text(text)
+    checkpoint.stem(path).with_suffix(layout.CHECKPOINT_SUFFIX).write_text(text)
     done = push(store, backend)
     assert (done.returncode, done.stderr, len(backend.taken)) == (0, "", 2 * SPANS)
 
@@ -97,7 +97,7 @@ def test_a_run_that_cannot_be_read_keeps_no_other_one_back(store: Path, backend:
     done = push(store, backend)
     assert done.returncode == 3
     assert done.stderr == f"scenetest-otel: {first.name}: folder{layout.JOURNAL_SUFFIX} can't be used: Is a directory\n"
-    assert ship.is_delivered(second)
+    assert delivery.is_delivered(second)
 
 
 def test_a_full_disk_is_one_sentence_and_costs_one_batch_more(store: Path, backend: Backend) -> None:

@@ -15,7 +15,7 @@ from support.scripts import clean_environment, record
 from support.stack import Collector, Endpoints, Stack, eventually
 from support.watched import recorded, settings
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery, spans
 from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout
 
 
@@ -39,26 +39,26 @@ def count_acknowledged(directory: Path) -> int:
 def test_a_delivery_that_is_killed_at_any_moment_repeats_only_the_batch_without_an_answer(
     backend: Backend, store: Path
 ) -> None:
-    directory = record_dispatches(store, 60 * ship.BATCH)
+    directory = record_dispatches(store, 60 * spans.BATCH)
     without_answer = 0
     for seed in range(5):
         moment = random.Random(seed)
         requests = backend.requests + moment.randint(1, 4)
-        with start_delivery(directory, settings(backend, store)) as delivery:
+        with start_delivery(directory, settings(backend, store)) as deliverer:
             while backend.requests < requests:
-                assert delivery.poll() is None
+                assert deliverer.poll() is None
                 time.sleep(0.001)
             time.sleep(moment.uniform(0, 0.02))
-            delivery.kill()
-            delivery.wait()
+            deliverer.kill()
+            deliverer.wait()
         time.sleep(0.2)  # what it had sent is taken
         in_flight = len(backend.taken) - count_acknowledged(directory)
-        assert 0 <= in_flight <= ship.BATCH
+        assert 0 <= in_flight <= spans.BATCH
         without_answer += in_flight
-    assert not ship.is_delivered(directory)
-    with start_delivery(directory, settings(backend, store)) as delivery:
-        assert delivery.wait() == 0
-    assert ship.is_delivered(directory)
+    assert not delivery.is_delivered(directory)
+    with start_delivery(directory, settings(backend, store)) as deliverer:
+        assert deliverer.wait() == 0
+    assert delivery.is_delivered(directory)
     assert set(backend.taken) == recorded(directory)
     assert backend.repeats == without_answer
 
@@ -67,7 +67,7 @@ def test_a_delivery_that_is_killed_at_any_moment_repeats_only_the_batch_without_
 def test_a_collector_that_restarts_during_a_delivery_has_everything_in_the_end(
     protocol: str, port: str, tmp_path: Path
 ) -> None:
-    directory = record_dispatches(tmp_path / "store", 60 * ship.BATCH)
+    directory = record_dispatches(tmp_path / "store", 60 * spans.BATCH)
     own = Stack(tmp_path / "stack")
     at = own.start("collector")
     collector = Collector(Endpoints(**at["collector"]), Path(at["spans"]), at["metrics"])
@@ -76,15 +76,15 @@ def test_a_collector_that_restarts_during_a_delivery_has_everything_in_the_end(
         "OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
     }
     try:
-        with start_delivery(directory, env) as delivery:
-            assert eventually(lambda: count_acknowledged(directory) >= ship.BATCH)
+        with start_delivery(directory, env) as deliverer:
+            assert eventually(lambda: count_acknowledged(directory) >= spans.BATCH)
             own.stop("collector")
             before = count_acknowledged(directory)
             own.start("collector")
-            assert delivery.wait() == 0
+            assert deliverer.wait() == 0
     finally:
         own.stop()
-    assert ship.BATCH <= before < 60 * ship.BATCH
+    assert spans.BATCH <= before < 60 * spans.BATCH
     copies = Counter(bytes.fromhex(span["spanId"]) for span in collector.spans())
     assert set(copies) == recorded(directory)
-    assert copies.total() - len(copies) in (0, ship.BATCH)
+    assert copies.total() - len(copies) in (0, spans.BATCH)

@@ -65,7 +65,7 @@ def test_all_is_well_in_the_environment_of_the_package(tmp_path: Path) -> None:
 def test_a_python_without_the_package_is_wrong(tmp_path: Path, bare: Path) -> None:
     found = doctor(tmp_path, command=(str(bare / "bin" / "python"),), expect=6)
     assert found["package"]["status"] == "wrong"
-    assert "pip install opentelemetry-instrumentation-scenetest" in found["package"]["way_out"]
+    assert "pip install opentelemetry-instrumentation-scenetest" in found["package"]["hint"]
 
 
 def test_a_package_on_pythonpath_alone_is_wrong(tmp_path: Path, bare: Path) -> None:
@@ -128,7 +128,7 @@ def test_an_endpoint_that_answers_is_well_and_gets_no_span(tmp_path: Path) -> No
 def test_an_endpoint_with_the_wrong_protocol_says_which_is_right(tmp_path: Path) -> None:
     with serving(Backend()) as backend:
         found = doctor(tmp_path, expect=6, OTEL_EXPORTER_OTLP_ENDPOINT=backend.url, OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
-    assert found["endpoint"]["way_out"] == "it answers http/protobuf: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+    assert found["endpoint"]["hint"] == "it answers http/protobuf: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
 
 
 def test_an_endpoint_that_nothing_listens_at_is_wrong(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from opentelemetry.trace import StatusCode
 from support.scripts import record
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
-from opentelemetry.instrumentation.scenetest.deliver import encode, resources, spans
+from opentelemetry.instrumentation.scenetest.deliver import resources, spans
 from opentelemetry.instrumentation.scenetest.render import otlp_file, perfetto
 
 SCRIPT = r"""
@@ -106,15 +106,10 @@ def test_parents_and_traces_are_those_of_the_journal(found: dict[str, ReadableSp
     assert outside.span_id == found["-c"].context.span_id  # type: ignore[union-attr]
 
 
-def test_a_request_holds_what_the_official_encoder_makes_of_the_same_spans(found: dict[str, ReadableSpan]) -> None:
-    everything = list(found.values())
-    assert contents(encode.request(everything)) == contents(encode_spans(everything))
-
-
 def test_what_a_dispatch_says_of_itself_comes_before_what_its_case_says(tmp_path: Path) -> None:
     run = record("instrument()\nwith case('S', 'c', level=2):\n    with dispatch(level=3): pass", tmp_path)
     dispatch, _ = spans.of_run(run.path, run.facts)
-    encoded = encode.request([dispatch]).resource_spans[0].scope_spans[0].spans[0]
+    encoded = encode_spans([dispatch]).resource_spans[0].scope_spans[0].spans[0]
     levels = [item.value.int_value for item in encoded.attributes if item.key == "scenetest.level"]
     assert (levels, (dispatch.attributes or {})["scenetest.level"]) == ([3], 3)
 
@@ -128,7 +123,7 @@ def test_where_conditions_changed_spans_go_out_under_as_many_resources(tmp_path:
         with dispatch(): pass
     """
     run = record(source, tmp_path, env={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
-    before, after = encode.request(list(spans.of_run(run.path, run.facts))).resource_spans
+    before, after = encode_spans(list(spans.of_run(run.path, run.facts))).resource_spans
     of = [{item.key: item.value for item in group.resource.attributes} for group in (before, after)]
     assert [one["torch.imported"].bool_value for one in of] == [False, True]
     assert [one["torch.backend_autoload.outcome"].string_value for one in of] == ["torch_not_imported", "disabled"]

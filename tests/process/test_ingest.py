@@ -20,7 +20,7 @@ from opentelemetry.instrumentation.scenetest.cli.ingest import ingest
 from opentelemetry.instrumentation.scenetest.cli.show import show
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native import alone
@@ -83,8 +83,8 @@ def test_what_a_log_does_not_tell_is_not_recorded(tmp_path: Path) -> None:
     (process,) = run.processes
     of_case = process.cases[0].span.attributes
     of_process = process.record.conditions
-    told = {"scenetest.runtime", "scenetest.level"}
-    for key in set(RULER) - told:
+    on_progress = {"scenetest.runtime", "scenetest.level"}
+    for key in set(RULER) - on_progress:
         holder = of_process if CONDITIONS[key].scope == "process" else of_case
         assert holder[key] == NOT_RECORDED
     assert process.cases[0].dispatches[0].ruler == "unknown"
@@ -178,20 +178,20 @@ def test_a_log_that_is_added_after_delivery_is_delivered_with_the_ids_that_were_
     directory = tmp_path / "made"
 
     def deliver() -> int:
-        sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 2))
-        tally = ship.Shipment(directory, run_file.read(directory), sender, 0).deliver()
-        sender.close()
+        exporter = delivery.exporter_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 2))
+        tally = delivery.Delivery(directory, run_file.read(directory), exporter, 0).deliver()
+        exporter.shutdown()
         return tally.accepted
 
     ingested(directory, first)
     with serving(Backend()) as backend:
         assert deliver() == 3  # case, dispatch, chip.run
-        assert ship.is_delivered(directory)
+        assert delivery.is_delivered(directory)
         assert "scenetest-otel push" in ingested(directory, second)
-        assert not ship.is_delivered(directory)
+        assert not delivery.is_delivered(directory)
         assert deliver() == 2  # the native spans
         assert (len(backend.taken), backend.repeats) == (4, 1)
-        assert ship.is_delivered(directory)
+        assert delivery.is_delivered(directory)
 
 
 LINES = [
@@ -210,10 +210,10 @@ def test_whatever_the_order_of_its_lines_a_log_gives_whole_journals_or_none(line
     with TemporaryDirectory() as directory:
         log = written(Path(directory), "".join(lines))
         try:
-            told = alone.listen([log])
+            on_progress = alone.listen([log])
         except BadInputError:
             return
-        for name, text in alone.journals(told, "seed"):
+        for name, text in alone.journals(on_progress, "seed"):
             (Path(directory) / name).write_text(text)
             recorded = reader.Journal(Path(directory) / name)
             assert {span.kind for span in recorded.spans()} == {"case", "dispatch"}

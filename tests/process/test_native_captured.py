@@ -15,7 +15,7 @@ from support.scripts import PREAMBLE, clean_environment, only_run
 from support.stack import Jaeger, attributes, eventually
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.native.logs import Owner, logs_of
 from opentelemetry.instrumentation.scenetest.native.place import Placed
@@ -76,9 +76,9 @@ def test_jaeger_shows_case_dispatch_and_the_native_spans_of_both_children_under_
     runner: tuple[Run, str], jaeger: Jaeger
 ) -> None:
     run = runner[0]
-    sender = ship.sender_for(Endpoint(f"{jaeger.otlp.http}/v1/traces", "http/protobuf", 10))
-    ship.Shipment(run.path, run.facts, sender, 10).deliver()
-    sender.close()
+    exporter = delivery.exporter_for(Endpoint(f"{jaeger.otlp.http}/v1/traces", "http/protobuf", 10))
+    delivery.Delivery(run.path, run.facts, exporter, 10).deliver()
+    exporter.shutdown()
 
     def search() -> list[tuple[dict[str, Any], dict[str, Any]]]:
         conditions = {"scenetest.run.id": str(run.id), "torch.backend_autoload.effective": "enabled"}

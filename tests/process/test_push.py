@@ -135,7 +135,7 @@ def test_run_says_at_its_start_that_its_spans_cannot_be_sent_as_things_are(tmp_p
     assert done.returncode == 0
     first, second, *_ = done.stderr.splitlines()
     assert first == (
-        "scenetest-otel: OTEL_EXPORTER_OTLP_TIMEOUT='10s' is not a number of seconds above 0; "
+        "scenetest-otel: OTEL_EXPORTER_OTLP_TIMEOUT='10s' is not a number of seconds above 0 and up to 86400; "
         "what is recorded stays in the run directory until it is sent by push"
     )
     assert second == "begins"

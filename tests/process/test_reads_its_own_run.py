@@ -13,7 +13,7 @@ from support.scripts import clean_environment, program
 from support.stack import eventually
 from support.watched import delivered, settings
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout
 from opentelemetry.instrumentation.scenetest.sources import runs
@@ -52,15 +52,15 @@ def test_a_journal_that_has_grown_after_it_was_acknowledged_is_sent_anew(backend
     journal.write_bytes(b"".join(lines[:101]))
     to = Endpoint(f"{backend.url}/v1/traces", "http/protobuf")
     deliver(run_directory, to)
-    assert ship.is_delivered(run_directory)
+    assert delivery.is_delivered(run_directory)
     early = set(backend.taken)
     assert len(early) < SPANS
     journal.write_bytes(whole)
     assert not checkpoint.is_complete(journal)
-    assert not ship.is_delivered(run_directory)
-    assert ship.count_left(run_directory) == SPANS
+    assert not delivery.is_delivered(run_directory)
+    assert delivery.count_left(run_directory) == SPANS
     deliver(run_directory, to)
-    assert ship.is_delivered(run_directory)
+    assert delivery.is_delivered(run_directory)
     assert len(backend.taken) == SPANS
     assert early < set(backend.taken)
     (recorded,) = runs.load(run_directory).processes[0].cases

@@ -10,26 +10,28 @@ from pathlib import Path
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import Link
 from support import recorded
 from support.backends import Backend, serving
 from support.recorded import DISPATCHES, SPANS
 
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, refusal, ship, spans
+from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint, hints, spans
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
+from opentelemetry.instrumentation.scenetest.deliver.result import ExportError, ExportResult, shortened
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout, run_file
+from opentelemetry.instrumentation.scenetest.rundir.reader import Journal
 
 NEVER = ("silence", "drip")
 """Answers that come after a minute, or complete after a quarter of one."""
 
 
-def deliver(directory: Path, url: str, *, patience: float = 0, timeout: float = 30) -> ship.Tally:
-    return recorded.deliver(directory, Endpoint(f"{url}/v1/traces", "http/protobuf", timeout), patience)
+def deliver(directory: Path, url: str, *, max_elapsed_time: float = 0, timeout: float = 30) -> delivery.Tally:
+    return recorded.deliver(directory, Endpoint(f"{url}/v1/traces", "http/protobuf", timeout), max_elapsed_time)
 
 
 def undelivered(directory: Path) -> bool:
-    return not ship.is_delivered(directory)
+    return not delivery.is_delivered(directory)
 
 
 def test_every_span_is_accepted_once(run_directory: Path, backend: Backend) -> None:
@@ -46,27 +48,27 @@ def test_what_was_accepted_is_not_sent_again(run_directory: Path, backend: Backe
 
 
 @pytest.mark.parametrize(
-    ("answer", "what", "way_out"),
+    ("answer", "what", "hint"),
     [
         ("503", "answered 503 Service Unavailable", ""),
-        ("404", "answered 404 Not Found", refusal.PATH),
-        ("401", "answered 401 Unauthorized", refusal.CREDENTIALS),
-        ("403", "answered 403 Forbidden", refusal.CREDENTIALS),
-        ("redirect", "answered 302 Found, a redirect to /login", refusal.NOT_OTLP),
-        ("html", "answered 200 OK with text/html instead of application/x-protobuf", refusal.NOT_OTLP),
-        ("silence", "did not answer within 1 s", refusal.IS_IT_UP),
-        ("drip", "did not answer within 1 s", refusal.IS_IT_UP),
-        ("take and hang up", "no answer from", refusal.IS_IT_UP),
+        ("404", "answered 404 Not Found", hints.PATH),
+        ("401", "answered 401 Unauthorized", hints.CREDENTIALS),
+        ("403", "answered 403 Forbidden", hints.CREDENTIALS),
+        ("redirect", "answered 302 Found, a redirect to /login", hints.NOT_OTLP),
+        ("html", "answered 200 OK with text/html instead of application/x-protobuf", hints.NOT_OTLP),
+        ("silence", "did not answer within 1 s", hints.IS_IT_UP),
+        ("drip", "did not answer within 1 s", hints.IS_IT_UP),
+        ("take and hang up", "no answer from", hints.IS_IT_UP),
     ],
 )
 def test_a_backend_that_does_not_accept_is_named_with_the_way_out_and_nothing_is_lost(
-    run_directory: Path, backend: Backend, answer: str, what: str, way_out: str
+    run_directory: Path, backend: Backend, answer: str, what: str, hint: str
 ) -> None:
     backend.answer = answer
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ExportError) as caught:
         deliver(run_directory, backend.url, timeout=1 if answer in NEVER else 30)
-    assert what in caught.value.what
-    assert caught.value.way_out == way_out
+    assert what in caught.value.message
+    assert caught.value.hint == hint
     assert backend.requests == 1
     assert undelivered(run_directory)
 
@@ -74,12 +76,12 @@ def test_a_backend_that_does_not_accept_is_named_with_the_way_out_and_nothing_is
     backend.answer = "accept"
     assert deliver(run_directory, backend.url).accepted == SPANS
     assert len(backend.taken) == SPANS
-    assert backend.repeats == repeated == (ship.BATCH if answer == "take and hang up" else 0)
+    assert backend.repeats == repeated == (spans.BATCH if answer == "take and hang up" else 0)
 
 
 def test_nobody_listening_is_said_with_the_address(run_directory: Path) -> None:
     with pytest.raises(
-        Refused, match=r"no answer from http://127\.0\.0\.1:9/v1/traces: Connection refused; is it running"
+        ExportError, match=r"no answer from http://127\.0\.0\.1:9/v1/traces: Connection refused; is it running"
     ):
         deliver(run_directory, "http://127.0.0.1:9")
 
@@ -96,13 +98,13 @@ def test_rejected_spans_are_counted_in_the_backends_words_and_not_repeated(
 
 def test_a_backend_rejects_no_more_than_it_was_sent_and_says_nothing_to_the_terminal(run_directory: Path) -> None:
     class Confused:
-        def send(self, batch: Sequence[ReadableSpan], /) -> refusal.Taken:
-            return refusal.Taken(rejected=10 * len(batch), message=refusal.shortened("\x1b[31mtoo\n old"))
+        def export(self, batch: Sequence[ReadableSpan], /) -> ExportResult:
+            return ExportResult(rejected=10 * len(batch), message=shortened("\x1b[31mtoo\n old"))
 
-        def close(self) -> None:
+        def shutdown(self) -> None:
             pass
 
-    tally = ship.Shipment(run_directory, run_file.read(run_directory), Confused(), 0).deliver()
+    tally = delivery.Delivery(run_directory, run_file.read(run_directory), Confused(), 0).deliver()
     assert (tally.accepted, tally.rejected, tally.message) == (0, SPANS, "[31mtoo old")
 
 
@@ -118,7 +120,7 @@ def test_a_backend_that_comes_up_later_gets_everything(run_directory: Path) -> N
 
     thread = threading.Thread(target=come_up)
     thread.start()
-    assert deliver(run_directory, f"http://127.0.0.1:{port}", patience=30).accepted == SPANS
+    assert deliver(run_directory, f"http://127.0.0.1:{port}", max_elapsed_time=30).accepted == SPANS
     late.stopping.set()
     thread.join()
     assert (len(late.taken), late.repeats) == (SPANS, 0)
@@ -127,18 +129,18 @@ def test_a_backend_that_comes_up_later_gets_everything(run_directory: Path) -> N
 def test_a_delivery_that_was_cut_off_goes_on_where_the_backend_stopped_accepting(
     run_directory: Path, backend: Backend
 ) -> None:
-    sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
+    exporter = delivery.exporter_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
 
-    def refuse_after_the_first(tally: ship.Tally) -> None:
+    def refuse_after_the_first(tally: delivery.Tally) -> None:
         backend.answer = "503"
 
-    shipment = ship.Shipment(run_directory, run_file.read(run_directory), sender, 0, refuse_after_the_first)
-    with pytest.raises(Refused):
-        shipment.deliver()
-    sender.close()
-    assert len(backend.taken) == ship.BATCH
+    current = delivery.Delivery(run_directory, run_file.read(run_directory), exporter, 0, refuse_after_the_first)
+    with pytest.raises(ExportError):
+        current.deliver()
+    exporter.shutdown()
+    assert len(backend.taken) == spans.BATCH
     backend.answer = "accept"
-    assert deliver(run_directory, backend.url).accepted == SPANS - ship.BATCH
+    assert deliver(run_directory, backend.url).accepted == SPANS - spans.BATCH
     assert (len(backend.taken), backend.repeats) == (SPANS, 0)
 
 
@@ -147,8 +149,8 @@ def test_a_span_that_cannot_be_encoded_is_set_aside_alone(
 ) -> None:
     of_journal = spans.of_journal
 
-    def poisoned(path: Path, run: Mapping[str, object]) -> Iterator[ReadableSpan]:
-        for number, span in enumerate(of_journal(path, run)):
+    def poisoned(journal: Journal, run: Mapping[str, object], case_links: list[Link]) -> Iterator[ReadableSpan]:
+        for number, span in enumerate(of_journal(journal, run, case_links)):
             yield ReadableSpan("\ud800", context=span.context) if number == 700 else span
 
     monkeypatch.setattr(spans, "of_journal", poisoned)
@@ -161,29 +163,29 @@ def test_a_span_that_is_too_large_for_a_backend_is_named_with_the_way_out_and_no
     run_directory: Path, backend: Backend
 ) -> None:
     backend.answer = "413"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ExportError) as caught:
         deliver(run_directory, backend.url)
-    assert caught.value.way_out == refusal.TOO_LARGE
+    assert caught.value.hint == hints.TOO_LARGE
     backend.answer = "accept"
     assert deliver(run_directory, backend.url).accepted == SPANS
     assert backend.repeats == 0
 
 
 def test_batches_that_are_too_large_for_a_backend_are_halved(run_directory: Path, backend: Backend) -> None:
-    sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
+    exporter = delivery.exporter_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
 
     class Small:
-        def send(self, batch: list[ReadableSpan]) -> refusal.Taken:
+        def export(self, batch: Sequence[ReadableSpan], /) -> ExportResult:
             if len(batch) > 200:
-                raise Refused("413", too_large=True)
-            return sender.send(batch)
+                raise ExportError("413", too_large=True)
+            return exporter.export(batch)
 
-        def close(self) -> None:
-            sender.close()
+        def shutdown(self) -> None:
+            exporter.shutdown()
 
-    shipment = ship.Shipment(run_directory, run_file.read(run_directory), Small(), 0)  # pyright: ignore[reportArgumentType]
-    assert shipment.deliver().accepted == SPANS
-    sender.close()
+    current = delivery.Delivery(run_directory, run_file.read(run_directory), Small(), 0)
+    assert current.deliver().accepted == SPANS
+    exporter.shutdown()
     assert (len(backend.taken), backend.repeats) == (SPANS, 0)
 
 
@@ -242,7 +244,7 @@ def test_what_is_set_for_traces_comes_first() -> None:
     ("name", "value", "sentence"),
     [
         ("PROTOCOL", "http/json", "='http/json' is not supported: use grpc or http/protobuf"),
-        ("TIMEOUT", "10s", "='10s' is not a number of seconds above 0"),
+        ("TIMEOUT", "10s", "='10s' is not a number of seconds above 0 and up to 86400"),
         ("COMPRESSION", "zstd", "='zstd' is not supported over http/protobuf: use none, gzip, deflate"),
     ],
 )
@@ -261,9 +263,9 @@ def test_headers_and_compression_of_the_environment_are_used(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", compression)
     found = endpoint.from_environment()
     assert found is not None
-    sender = ship.sender_for(found)
-    ship.Shipment(run_directory, run_file.read(run_directory), sender, 0).deliver()
-    sender.close()
+    exporter = delivery.exporter_for(found)
+    delivery.Delivery(run_directory, run_file.read(run_directory), exporter, 0).deliver()
+    exporter.shutdown()
     assert backend.headers["authorization"] == "Bearer secret"
     assert backend.headers["Content-Encoding"] == compression
     assert len(backend.taken) == SPANS
@@ -273,13 +275,13 @@ def test_credentials_that_are_named_come_before_those_of_the_url_and_of_netrc(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_password = f"{backend.url}/v1/traces".replace("//", "//me:secret@")
-    ship.sender_for(Endpoint(with_password, "http/protobuf", 30)).send([])
+    delivery.exporter_for(Endpoint(with_password, "http/protobuf", 30)).export([])
     assert backend.headers["Authorization"] == f"Basic {b64encode(b'me:secret').decode()}"
 
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20secret")
-    ship.sender_for(Endpoint(with_password, "http/protobuf", 30)).send([])
+    delivery.exporter_for(Endpoint(with_password, "http/protobuf", 30)).export([])
     assert backend.headers["authorization"] == "Bearer secret"
 
 
@@ -292,8 +294,8 @@ def test_credentials_that_are_named_come_before_those_of_the_url_and_of_netrc(
     ],
 )
 def test_a_password_in_the_url_is_not_told(url: str, protocol: endpoint.Protocol) -> None:
-    with pytest.raises(Refused) as caught:
-        ship.sender_for(Endpoint(url, protocol, 30)).send([])
+    with pytest.raises(ExportError) as caught:
+        delivery.exporter_for(Endpoint(url, protocol, 30)).export([])
     assert "127.0.0.1:9" in str(caught.value)
     assert "secret" not in str(caught.value)
 
@@ -305,20 +307,20 @@ def test_a_proxy_that_swallows_localhost_is_named(
     monkeypatch.setenv("http_proxy", backend.url)
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    with pytest.raises(Refused) as caught:
-        deliver(run_directory, "http://127.0.0.1:4318", patience=30)
-    assert caught.value.way_out == refusal.NO_PROXY
+    with pytest.raises(ExportError) as caught:
+        deliver(run_directory, "http://127.0.0.1:4318", max_elapsed_time=30)
+    assert caught.value.hint == hints.NO_PROXY
 
 
 def test_a_backend_that_restarts_in_the_middle_gets_everything_once(run_directory: Path, backend: Backend) -> None:
-    sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
+    exporter = delivery.exporter_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf", 30))
 
-    def go_down_for_a_second_attempt(tally: ship.Tally) -> None:
-        backend.answer = "accept" if tally.refused else "503"
+    def go_down_for_a_second_attempt(tally: delivery.Tally) -> None:
+        backend.answer = "accept" if tally.failure else "503"
 
     facts = run_file.read(run_directory)
-    shipment = ship.Shipment(run_directory, facts, sender, 30, go_down_for_a_second_attempt)
-    assert shipment.deliver().accepted == SPANS
-    sender.close()
+    current = delivery.Delivery(run_directory, facts, exporter, 30, go_down_for_a_second_attempt)
+    assert current.deliver().accepted == SPANS
+    exporter.shutdown()
     assert (len(backend.taken), backend.repeats) == (SPANS, 0)
     assert backend.requests == 3 + 2  # three batches, and one more attempt after each of the first two

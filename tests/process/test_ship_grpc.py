@@ -17,9 +17,9 @@ from support.recorded import SPANS, deliver
 from support.runner import CLI
 from support.scripts import clean_environment
 
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, refusal, ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint, hints, spans
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
+from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 TESTS = Path(__file__).parent.parent
@@ -63,15 +63,15 @@ def push(store: Path, url: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_every_span_is_accepted_once(run_directory: Path, backend: GrpcBackend, address: str) -> None:
     tally = deliver(run_directory, grpc_at(address))
     assert (tally.accepted, len(backend.taken), backend.repeats) == (SPANS, SPANS, 0)
-    assert ship.is_delivered(run_directory)
+    assert delivery.is_delivered(run_directory)
 
 
 @pytest.mark.parametrize(
-    ("code", "way_out", "retry"),
+    ("code", "hint", "retry"),
     [
-        ("UNAUTHENTICATED", refusal.CREDENTIALS, False),
-        ("PERMISSION_DENIED", refusal.CREDENTIALS, False),
-        ("UNIMPLEMENTED", refusal.NO_TRACES, False),
+        ("UNAUTHENTICATED", hints.CREDENTIALS, False),
+        ("PERMISSION_DENIED", hints.CREDENTIALS, False),
+        ("UNIMPLEMENTED", hints.NO_TRACES, False),
         ("INTERNAL", "", False),
         ("RESOURCE_EXHAUSTED", "", False),
         ("UNAVAILABLE", "", True),
@@ -79,12 +79,12 @@ def test_every_span_is_accepted_once(run_directory: Path, backend: GrpcBackend, 
     ],
 )
 def test_what_a_backend_answers_is_said_in_its_words(
-    backend: GrpcBackend, address: str, code: str, way_out: str, retry: bool
+    backend: GrpcBackend, address: str, code: str, hint: str, retry: bool
 ) -> None:
     backend.answer, backend.details = code, "not today"
-    with pytest.raises(Refused) as caught:
-        ship.sender_for(grpc_at(address)).send([])
-    assert caught.value == Refused(f"http://{address} answered {code}: not today", way_out, retry)
+    with pytest.raises(ExportError) as caught:
+        delivery.exporter_for(grpc_at(address)).export([])
+    assert caught.value == ExportError(f"http://{address} answered {code}: not today", hint, retry)
     assert backend.requests == 1
 
 
@@ -92,7 +92,7 @@ def test_what_a_backend_did_not_accept_is_delivered_later(
     run_directory: Path, backend: GrpcBackend, address: str
 ) -> None:
     backend.answer = "INTERNAL"
-    with pytest.raises(Refused):
+    with pytest.raises(ExportError):
         deliver(run_directory, grpc_at(address))
     backend.answer = "accept"
     assert deliver(run_directory, grpc_at(address)).accepted == SPANS
@@ -100,20 +100,20 @@ def test_what_a_backend_did_not_accept_is_delivered_later(
 
 
 def test_a_server_of_something_else_is_named() -> None:
-    with serving_grpc(None) as address, pytest.raises(Refused) as caught:
-        ship.sender_for(grpc_at(address)).send([])
-    assert str(caught.value) == f"http://{address} answered UNIMPLEMENTED: Method not found!; {refusal.NO_TRACES}"
+    with serving_grpc(None) as address, pytest.raises(ExportError) as caught:
+        delivery.exporter_for(grpc_at(address)).export([])
+    assert str(caught.value) == f"http://{address} answered UNIMPLEMENTED: Method not found!; {hints.NO_TRACES}"
 
 
 def test_a_backend_that_says_when_to_try_again_is_tried_again_then(
     run_directory: Path, backend: GrpcBackend, address: str
 ) -> None:
     backend.answer, backend.retry_after = "RESOURCE_EXHAUSTED", 1500
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ExportError) as caught:
         deliver(run_directory, grpc_at(address))
-    assert (caught.value.retry, caught.value.after) == (True, 1.5)
+    assert (caught.value.retryable, caught.value.retry_after) == (True, 1.5)
 
-    def accept_the_next(tally: ship.Tally) -> None:
+    def accept_the_next(tally: delivery.Tally) -> None:
         backend.answer = "accept"
 
     began = time.monotonic()
@@ -136,16 +136,16 @@ def test_rejected_spans_are_counted_in_the_backends_words_and_not_repeated(
     tally = deliver(run_directory, grpc_at(address))
     assert (tally.accepted, tally.rejected, tally.message) == (SPANS - 9, 9, "too old")
     assert backend.repeats == 0
-    assert ship.is_delivered(run_directory)
+    assert delivery.is_delivered(run_directory)
 
 
 def test_silence_is_given_up_when_the_timeout_has_passed(
     run_directory: Path, backend: GrpcBackend, address: str
 ) -> None:
     backend.answer = "silence"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ExportError) as caught:
         deliver(run_directory, grpc_at(address, timeout=1))
-    assert caught.value == Refused(f"http://{address} did not answer within 1 s", refusal.IS_IT_UP, retry=True)
+    assert caught.value == ExportError(f"http://{address} did not answer within 1 s", hints.IS_IT_UP, retryable=True)
 
 
 def test_what_a_backend_took_before_it_died_is_sent_again_with_the_same_ids(
@@ -156,12 +156,12 @@ def test_what_a_backend_took_before_it_died_is_sent_again_with_the_same_ids(
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as mortal:
         assert mortal.stdout
         address = mortal.stdout.readline().strip()
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(ExportError) as caught:
             deliver(run_directory, grpc_at(address))
         taken = {bytes.fromhex(span) for span in mortal.stdout.readline().split()}
-    assert caught.value.what.startswith(f"no answer from http://{address}: ")
-    assert caught.value.retry
-    assert len(taken) == ship.BATCH
+    assert caught.value.message.startswith(f"no answer from http://{address}: ")
+    assert caught.value.retryable
+    assert len(taken) == spans.BATCH
 
     with serving_grpc(backend, int(address.rpartition(":")[2])):
         assert deliver(run_directory, grpc_at(address)).accepted == SPANS
@@ -183,7 +183,7 @@ def test_a_backend_that_comes_up_later_gets_everything_over_the_same_connection(
 
     thread = threading.Thread(target=come_up)
     thread.start()
-    assert deliver(run_directory, grpc_at(address), patience=30).accepted == SPANS
+    assert deliver(run_directory, grpc_at(address), max_elapsed_time=30).accepted == SPANS
     up.set()
     thread.join()
     assert (len(backend.taken), backend.repeats) == (SPANS, 0)
@@ -193,12 +193,12 @@ def test_headers_of_the_environment_reach_a_backend_as_metadata(
     backend: GrpcBackend, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20secret, x-scope-orgid = a=b,key-bin=c")
-    ship.sender_for(grpc_at(address)).send([])
+    delivery.exporter_for(grpc_at(address)).export([])
     assert (backend.headers["authorization"], backend.headers["x-scope-orgid"]) == ("Bearer secret", "a=b")
     assert backend.headers["key-bin"] == b"c"
 
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "authorization=Basic%20mine")
-    ship.sender_for(grpc_at(address)).send([])
+    delivery.exporter_for(grpc_at(address)).export([])
     assert backend.headers["authorization"] == "Basic mine"
     assert "x-scope-orgid" not in backend.headers
 
@@ -212,9 +212,9 @@ def test_what_is_no_header_is_named_by_its_number_without_the_secret(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", f"a=b,,{second}")
     with pytest.raises(BadInputError) as caught:
-        ship.sender_for(Endpoint("http://127.0.0.1:9", protocol))
+        delivery.exporter_for(Endpoint("http://127.0.0.1:9", protocol))
     assert str(caught.value) == (
-        "OTEL_EXPORTER_OTLP_TRACES_HEADERS: number 2 is no header: write it as authorization=Bearer%20..."
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS: number 2 is not a header: write it as authorization=Bearer%20..."
     )
     assert capfd.readouterr() == ("", "")
 

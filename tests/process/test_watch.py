@@ -15,7 +15,7 @@ from support.scripts import PREAMBLE, clean_environment, run_script
 from support.stack import eventually
 from support.watched import delivered, end_workers, recorded, run_of, settings
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.deliver import watcher as watcher_script
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
@@ -39,9 +39,9 @@ def run(source: str, backend: Backend, store: Path, **more: str) -> subprocess.C
 
 
 def push(directory: Path, backend: Backend) -> None:
-    sender = ship.sender_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf"))
-    ship.Shipment(directory, run_file.read(directory), sender, 0).deliver()
-    sender.close()
+    exporter = delivery.exporter_for(Endpoint(f"{backend.url}/v1/traces", "http/protobuf"))
+    delivery.Delivery(directory, run_file.read(directory), exporter, 0).deliver()
+    exporter.shutdown()
 
 
 DEATHS = {
@@ -215,7 +215,7 @@ def test_stragglers_hold_back_only_what_they_still_measure(backend: Backend, sto
         os._exit(0)
     """
     command = [sys.executable, "-c", PREAMBLE + textwrap.dedent(source)]
-    # Without an endpoint nobody watches, so the watcher can be given a patience of its own here.
+    # Without an endpoint nobody watches, so the watcher can be given a max_elapsed_time of its own here.
     env = clean_environment(SCENETEST_OTEL_DIR=str(store))
     with subprocess.Popen(command, env=env, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -271,7 +271,7 @@ def test_the_first_process_of_a_container_waits_until_all_is_delivered(backend: 
     env = clean_environment(**settings(backend, store), SCENETEST_OTEL_EXIT_WAIT="0")
     subprocess.run(command, env=env, check=True, timeout=60)
     assert len(backend.taken) == 2
-    assert ship.is_delivered(run_of(store))
+    assert delivery.is_delivered(run_of(store))
 
 
 @pytest.mark.parametrize("answer", ["503", "silence"])
@@ -319,7 +319,7 @@ def test_a_delivery_that_is_killed_is_taken_up_by_the_next(backend: Backend, sto
 def seconds_to_start_a_delivery() -> float:
     """How long the imports of a delivery take on this machine now, which may have better things to do."""
     began = time.monotonic()
-    module = "opentelemetry.instrumentation.scenetest.deliver.over_http"
+    module = "opentelemetry.instrumentation.scenetest.deliver.http_exporter"
     subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
     return time.monotonic() - began
 

@@ -18,7 +18,7 @@ from support.scripts import PREAMBLE, clean_environment, run_script
 from support.stack import eventually
 from support.watched import delivered, end_workers, recorded, run_of, settings, workers
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery, spans
 from opentelemetry.instrumentation.scenetest.rundir import layout
 
 SCENE = "with case('S', 'c'):\n    with dispatch(): pass"
@@ -70,7 +70,7 @@ def test_an_interrupt_from_the_keyboard_reaches_the_command_and_not_the_delivery
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait() == -signal.SIGINT
     directory = run_of(store)
-    assert eventually(lambda: ship.is_delivered(directory))
+    assert eventually(lambda: delivery.is_delivered(directory))
     assert recorded(directory) < set(backend.taken)
     assert len(backend.taken) == 3  # and the run itself
 
@@ -91,7 +91,9 @@ def test_a_run_that_recorded_nothing_is_not_delivered(backend: Backend, store: P
 
 def test_a_process_that_begins_to_measure_stops_a_delivery_until_it_has_ended(backend: Backend, store: Path) -> None:
     backend.answer = "accept later"
-    source = f"instrument()\nwith case('S', 'c'):\n    for _ in range({3 * ship.BATCH}):\n        with dispatch(): pass"
+    source = (
+        f"instrument()\nwith case('S', 'c'):\n    for _ in range({3 * spans.BATCH}):\n        with dispatch(): pass"
+    )
     run_script(source, env=settings(backend, store, SCENETEST_OTEL_EXIT_WAIT="0"))
     directory = run_of(store)
     assert eventually(lambda: backend.requests) == 1
@@ -108,7 +110,7 @@ def test_a_process_that_begins_to_measure_stops_a_delivery_until_it_has_ended(ba
         assert backend.requests == 1
         process.stdin.write("end\n")
         process.stdin.close()
-    delivered(backend, store, 3 * ship.BATCH + 2)
+    delivered(backend, store, 3 * spans.BATCH + 2)
 
 
 def test_the_watcher_is_tied_to_nothing_of_the_process_that_started_it(backend: Backend, store: Path) -> None:

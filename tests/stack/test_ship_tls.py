@@ -14,9 +14,9 @@ from support.runner import CLI, eventually
 from support.scripts import clean_environment, run_script
 from support.tls import Certificates, TlsCollector, serving_tls
 
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, refusal, ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint, hints
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Protocol
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused, Taken
+from opentelemetry.instrumentation.scenetest.deliver.result import ExportError, ExportResult
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import run_file
 from opentelemetry.instrumentation.scenetest.sources import stores
@@ -36,7 +36,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def send(url: str, protocol: Protocol, **variables: str) -> Taken:
+def send(url: str, protocol: Protocol, **variables: str) -> ExportResult:
     """Send an empty batch as the environment says."""
     named = {"ENDPOINT": url, "PROTOCOL": protocol, "TIMEOUT": "30", **variables}
     with pytest.MonkeyPatch.context() as patch:
@@ -44,15 +44,15 @@ def send(url: str, protocol: Protocol, **variables: str) -> Taken:
             patch.setenv(f"OTEL_EXPORTER_OTLP_{name}", value)
         to = endpoint.from_environment()
         assert to
-        sender = ship.sender_for(to)
+        exporter = delivery.exporter_for(to)
         try:
-            return sender.send([])
+            return exporter.export([])
         finally:
-            sender.close()
+            exporter.shutdown()
 
 
-def refused(url: str, protocol: Protocol, **variables: str) -> Refused:
-    with pytest.raises(Refused) as caught:
+def refused(url: str, protocol: Protocol, **variables: str) -> ExportError:
+    with pytest.raises(ExportError) as caught:
         send(url, protocol, **variables)
     return caught.value
 
@@ -62,9 +62,9 @@ def test_a_certificate_of_an_unknown_authority_is_said_with_the_variable_that_na
 ) -> None:
     with serving_tls(protocol, certificates.server) as (url, backend):
         answer = refused(url, protocol)
-    assert answer.what.startswith(f"no TLS with {url}")
-    assert "unable to get local issuer certificate" in answer.what
-    assert (answer.way_out, answer.retry, backend.requests) == (refusal.CERTIFICATE, False, 0)
+    assert answer.message.startswith(f"no TLS with {url}")
+    assert "unable to get local issuer certificate" in answer.message
+    assert (answer.hint, answer.retryable, backend.requests) == (hints.CERTIFICATE, False, 0)
 
 
 def test_the_authority_that_is_named_is_the_one_that_counts(
@@ -75,22 +75,22 @@ def test_the_authority_that_is_named_is_the_one_that_counts(
     with serving_tls(protocol, certificates.server) as (url, backend):
         send(url, protocol, CERTIFICATE=authority)
         send(url, protocol, CERTIFICATE=stranger, TRACES_CERTIFICATE=authority)
-        assert refused(url, protocol, CERTIFICATE=stranger).way_out == refusal.CERTIFICATE
+        assert refused(url, protocol, CERTIFICATE=stranger).hint == hints.CERTIFICATE
     assert backend.requests == 2
 
 
 def test_a_certificate_for_another_host_is_said(protocol: Protocol, certificates: Certificates) -> None:
     with serving_tls(protocol, certificates.elsewhere) as (url, _):
         answer = refused(url, protocol, CERTIFICATE=certificates.files["authority"])
-    assert answer.what.startswith(f"no TLS with {url}")
-    assert (answer.way_out, answer.retry) == (refusal.OTHER_NAME, False)
+    assert answer.message.startswith(f"no TLS with {url}")
+    assert (answer.hint, answer.retryable) == (hints.OTHER_NAME, False)
 
 
 def test_a_certificate_that_is_out_of_date_is_said(protocol: Protocol, certificates: Certificates) -> None:
     with serving_tls(protocol, certificates.expired) as (url, _):
         answer = refused(url, protocol, CERTIFICATE=certificates.files["authority"])
-    assert answer.what.endswith("certificate has expired")
-    assert (answer.way_out, answer.retry) == (refusal.OUT_OF_DATE, False)
+    assert answer.message.endswith("certificate has expired")
+    assert (answer.hint, answer.retryable) == (hints.OUT_OF_DATE, False)
 
 
 @pytest.mark.parametrize("shown", [{}, {"CLIENT_CERTIFICATE": "unknown"}])
@@ -100,7 +100,7 @@ def test_a_server_that_asks_for_another_client_certificate_is_said_with_the_vari
     files = {name: certificates.files[file] for name, file in {"CERTIFICATE": "authority", **shown}.items()}
     with serving_tls(protocol, certificates.server, certificates.authority) as (url, backend):
         # Whether its alert is read before its end of the connection is chance.
-        assert refusal.CLIENT_CERTIFICATE in refused(url, protocol, **files).way_out
+        assert hints.CLIENT_CERTIFICATE in refused(url, protocol, **files).hint
     assert backend.requests == 0
 
 
@@ -157,25 +157,25 @@ def test_a_file_that_cannot_be_used_is_named_before_anything_is_sent(
 def test_files_are_of_no_interest_where_no_tls_is_spoken(protocol: Protocol) -> None:
     with serving(Backend()) as over_http, serving_grpc(GrpcBackend()) as address:
         url = over_http.url if protocol == "http/protobuf" else f"http://{address}"
-        assert send(url, protocol, CERTIFICATE="/none") == Taken()
+        assert send(url, protocol, CERTIFICATE="/none") == ExportResult()
 
 
 def test_tls_is_spoken_over_grpc_where_nothing_says_otherwise(certificates: Certificates) -> None:
     authority = certificates.files["authority"]
     with serving_tls("grpc", certificates.server) as (url, _), serving_grpc(GrpcBackend()) as plain:
-        assert send(url.removeprefix("https://"), "grpc", CERTIFICATE=authority) == Taken()
-        assert send(url.replace("https:", "grpc:"), "grpc", CERTIFICATE=authority) == Taken()
-        assert send(plain, "grpc", INSECURE="true") == Taken()
-        assert send(plain, "grpc", INSECURE="false", TRACES_INSECURE="True") == Taken()
-        assert send(url, "grpc", INSECURE="true", CERTIFICATE=authority) == Taken()
-        assert refused(plain, "grpc").way_out == refusal.PLAIN
+        assert send(url.removeprefix("https://"), "grpc", CERTIFICATE=authority) == ExportResult()
+        assert send(url.replace("https:", "grpc:"), "grpc", CERTIFICATE=authority) == ExportResult()
+        assert send(plain, "grpc", INSECURE="true") == ExportResult()
+        assert send(plain, "grpc", INSECURE="false", TRACES_INSECURE="True") == ExportResult()
+        assert send(url, "grpc", INSECURE="true", CERTIFICATE=authority) == ExportResult()
+        assert refused(plain, "grpc").hint == hints.PLAIN
 
 
 def test_tls_spoken_to_a_port_that_does_not_is_said(protocol: Protocol) -> None:
     with serving(Backend()) as over_http, serving_grpc(GrpcBackend()) as address:
         url = over_http.url if protocol == "http/protobuf" else f"http://{address}"
         answer = refused(url.replace("http:", "https:"), protocol)
-    assert (answer.way_out, answer.retry) == (refusal.PLAIN, False)
+    assert (answer.hint, answer.retryable) == (hints.PLAIN, False)
 
 
 def test_a_port_that_takes_connections_and_says_nothing_is_given_up_when_the_timeout_has_passed(
@@ -183,38 +183,38 @@ def test_a_port_that_takes_connections_and_says_nothing_is_given_up_when_the_tim
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         answer = refused(f"https://127.0.0.1:{listener.getsockname()[1]}", protocol, TIMEOUT="0.5")
-    assert answer.what.endswith("did not answer within 0.5 s")
-    assert (answer.way_out, answer.retry) == (refusal.IS_IT_UP, True)
+    assert answer.message.endswith("did not answer within 0.5 s")
+    assert (answer.hint, answer.retryable) == (hints.IS_IT_UP, True)
 
 
 def test_a_port_that_speaks_tls_only_is_said(protocol: Protocol, certificates: Certificates) -> None:
     with serving_tls(protocol, certificates.server) as (url, _):
-        assert refusal.TRY_TLS in refused(url.replace("https:", "http:"), protocol).way_out
+        assert hints.TRY_TLS in refused(url.replace("https:", "http:"), protocol).hint
 
 
 @pytest.mark.parametrize(
-    ("protocol", "spoken", "way_out"),
-    [("http/protobuf", "grpc", refusal.TRY_GRPC), ("grpc", "http/protobuf", refusal.TRY_HTTP)],
+    ("protocol", "spoken", "hint"),
+    [("http/protobuf", "grpc", hints.TRY_GRPC), ("grpc", "http/protobuf", hints.TRY_HTTP)],
 )
 def test_the_other_protocol_behind_tls_is_said(
-    protocol: Protocol, spoken: Protocol, way_out: str, certificates: Certificates
+    protocol: Protocol, spoken: Protocol, hint: str, certificates: Certificates
 ) -> None:
     with serving_tls(spoken, certificates.server) as (url, _):
-        assert way_out in refused(url, protocol, CERTIFICATE=certificates.files["authority"]).way_out
+        assert hint in refused(url, protocol, CERTIFICATE=certificates.files["authority"]).hint
 
 
 @pytest.mark.parametrize(
-    ("alert", "protocol", "way_out"),
+    ("alert", "protocol", "hint"),
     [
-        (40, "http/protobuf", refusal.CLIENT_CERTIFICATE),  # handshake_failure: what TLS 1.2 has for a missing one
-        (40, "grpc", refusal.CLIENT_CERTIFICATE),
-        (42, "http/protobuf", refusal.CLIENT_CERTIFICATE),  # bad_certificate
-        (42, "grpc", refusal.CLIENT_CERTIFICATE),
-        (120, "http/protobuf", refusal.TRY_GRPC),  # no_application_protocol
-        (120, "grpc", refusal.TRY_HTTP),
+        (40, "http/protobuf", hints.CLIENT_CERTIFICATE),  # handshake_failure: what TLS 1.2 has for a missing one
+        (40, "grpc", hints.CLIENT_CERTIFICATE),
+        (42, "http/protobuf", hints.CLIENT_CERTIFICATE),  # bad_certificate
+        (42, "grpc", hints.CLIENT_CERTIFICATE),
+        (120, "http/protobuf", hints.TRY_GRPC),  # no_application_protocol
+        (120, "grpc", hints.TRY_HTTP),
     ],
 )
-def test_an_alert_of_the_other_side_is_understood(alert: int, protocol: Protocol, way_out: str) -> None:
+def test_an_alert_of_the_other_side_is_understood(alert: int, protocol: Protocol, hint: str) -> None:
     def answer() -> None:
         connection, _ = listener.accept()
         with connection:
@@ -225,7 +225,7 @@ def test_an_alert_of_the_other_side_is_understood(alert: int, protocol: Protocol
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=answer, daemon=True).start()
         said = refused(f"https://127.0.0.1:{listener.getsockname()[1]}", protocol)
-    assert (said.way_out, said.retry) == (way_out, False)
+    assert (said.hint, said.retryable) == (hint, False)
 
 
 @pytest.mark.parametrize("shown", [{}, {"CLIENT_CERTIFICATE": "unknown"}])
@@ -233,23 +233,23 @@ def test_the_collector_that_asks_for_another_client_certificate_is_said(
     protocol: Protocol, certificates: Certificates, tls_collector: TlsCollector, shown: dict[str, str]
 ) -> None:
     files = {name: certificates.files[file] for name, file in {"CERTIFICATE": "authority", **shown}.items()}
-    assert refusal.CLIENT_CERTIFICATE in refused(tls_collector.urls[protocol], protocol, **files).way_out
+    assert hints.CLIENT_CERTIFICATE in refused(tls_collector.urls[protocol], protocol, **files).hint
 
 
 def test_the_collector_that_speaks_tls_only_is_said(protocol: Protocol, tls_collector: TlsCollector) -> None:
     url = tls_collector.urls[protocol].replace("https:", "http:")
-    assert refusal.TRY_TLS in refused(url, protocol).way_out
+    assert hints.TRY_TLS in refused(url, protocol).hint
 
 
 @pytest.mark.parametrize(
-    ("protocol", "spoken", "way_out"),
-    [("http/protobuf", "grpc", refusal.TRY_GRPC), ("grpc", "http/protobuf", refusal.TRY_HTTP)],
+    ("protocol", "spoken", "hint"),
+    [("http/protobuf", "grpc", hints.TRY_GRPC), ("grpc", "http/protobuf", hints.TRY_HTTP)],
 )
 def test_the_other_protocol_of_the_collector_is_said(
-    protocol: Protocol, spoken: Protocol, way_out: str, certificates: Certificates, tls_collector: TlsCollector
+    protocol: Protocol, spoken: Protocol, hint: str, certificates: Certificates, tls_collector: TlsCollector
 ) -> None:
     named = {"CERTIFICATE": certificates.files["authority"], "CLIENT_CERTIFICATE": certificates.files["both"]}
-    assert way_out in refused(tls_collector.urls[spoken], protocol, **named).way_out
+    assert hint in refused(tls_collector.urls[spoken], protocol, **named).hint
 
 
 def push(store: Path, url: str, protocol: Protocol, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -21,9 +21,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from support.scripts import record
 from support.stack import ROOT, Collector, Endpoints, Jaeger, Stack, attributes, eventually
 
-from opentelemetry.instrumentation.scenetest.deliver import refusal, ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery, hints
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint, Protocol
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
+from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
 
 SERVICE = "scenetest"
 START, DURATION = 1_790_000_000_000_000_123, 31_007
@@ -231,29 +231,29 @@ def test_a_port_that_is_taken_is_named_with_the_variable_that_moves_it(
 
 
 @pytest.mark.parametrize(
-    ("port", "scheme", "protocol", "way_out"),
+    ("port", "scheme", "protocol", "hint"),
     [
-        ("grpc", "http", "http/protobuf", refusal.TRY_GRPC),
-        ("http", "http", "grpc", refusal.TRY_HTTP),
-        ("http", "https", "http/protobuf", refusal.PLAIN),
-        ("grpc", "https", "grpc", refusal.PLAIN),
+        ("grpc", "http", "http/protobuf", hints.TRY_GRPC),
+        ("http", "http", "grpc", hints.TRY_HTTP),
+        ("http", "https", "http/protobuf", hints.PLAIN),
+        ("grpc", "https", "grpc", hints.PLAIN),
     ],
 )
 def test_the_wrong_protocol_on_a_port_is_named(
-    port: str, scheme: str, protocol: Protocol, way_out: str, jaeger: Jaeger
+    port: str, scheme: str, protocol: Protocol, hint: str, jaeger: Jaeger
 ) -> None:
     url = getattr(jaeger.otlp, port).replace("http", scheme)
-    sender = ship.sender_for(Endpoint(f"{url}/v1/traces" if protocol == "http/protobuf" else url, protocol, 5))
-    with pytest.raises(Refused) as caught:
-        sender.send([])
-    sender.close()
-    assert way_out in caught.value.way_out
+    exporter = delivery.exporter_for(Endpoint(f"{url}/v1/traces" if protocol == "http/protobuf" else url, protocol, 5))
+    with pytest.raises(ExportError) as caught:
+        exporter.export([])
+    exporter.shutdown()
+    assert hint in caught.value.hint
 
 
 def test_nobody_listening_for_grpc_is_worth_another_attempt() -> None:
-    sender = ship.sender_for(Endpoint("http://127.0.0.1:9", "grpc", 5))
-    with pytest.raises(Refused) as caught:
-        sender.send([])
-    sender.close()
-    assert caught.value.what.endswith("Connection refused")
-    assert (caught.value.way_out, caught.value.retry) == (refusal.IS_IT_UP, True)
+    exporter = delivery.exporter_for(Endpoint("http://127.0.0.1:9", "grpc", 5))
+    with pytest.raises(ExportError) as caught:
+        exporter.export([])
+    exporter.shutdown()
+    assert caught.value.message.endswith("Connection refused")
+    assert (caught.value.hint, caught.value.retryable) == (hints.IS_IT_UP, True)

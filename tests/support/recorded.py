@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.rundir import run_file
 from opentelemetry.instrumentation.scenetest.sources import stores
@@ -34,11 +34,14 @@ def run_directory(recorded: Path, tmp_path: Path) -> Path:
 
 
 def deliver(
-    directory: Path, to: Endpoint, patience: float = 0, told: Callable[[ship.Tally], None] = lambda tally: None
-) -> ship.Tally:
+    directory: Path,
+    to: Endpoint,
+    max_elapsed_time: float = 0,
+    on_progress: Callable[[delivery.Tally], None] = lambda tally: None,
+) -> delivery.Tally:
     """Deliver a run to a backend and let go of the connection."""
-    sender = ship.sender_for(to)
+    exporter = delivery.exporter_for(to)
     try:
-        return ship.Shipment(directory, run_file.read(directory), sender, patience, told).deliver()
+        return delivery.Delivery(directory, run_file.read(directory), exporter, max_elapsed_time, on_progress).deliver()
     finally:
-        sender.close()
+        exporter.shutdown()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from opentelemetry.instrumentation.scenetest.deliver import ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
 from opentelemetry.instrumentation.scenetest.sources import stores
 from support.backends import Backend, serving
@@ -48,7 +48,7 @@ def recorded(directory: Path) -> set[bytes]:
 def delivered(backend: Backend, store: Path, count: int) -> Path:
     """Wait until a run is delivered; all that was recorded was accepted, once, and nobody is left."""
     directory = run_of(store)
-    assert eventually(lambda: ship.is_delivered(directory))
+    assert eventually(lambda: delivery.is_delivered(directory))
     assert len(recorded(directory)) == count
     assert set(backend.taken) == recorded(directory)
     assert backend.repeats == 0

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opentelemetry.instrumentation.scenetest.rundir import checkpoint
-from opentelemetry.instrumentation.scenetest.rundir.checkpoint import Acknowledgement
+from opentelemetry.instrumentation.scenetest.rundir.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    known = Acknowledgement(spans=7, rejected=2, set_aside=1, complete=True)
+    known = Checkpoint(spans=7, rejected=2, set_aside=1, complete=True)
     checkpoint.write(tmp_path / "20-b", known)
     assert checkpoint.read(tmp_path / "20-b") == known
     assert [path.name for path in tmp_path.iterdir()] == ["20-b.ack"]
@@ -22,14 +22,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_nothing_is_delivered_without_a_file(tmp_path: Path) -> None:
-    assert checkpoint.read(tmp_path / "20-b") == Acknowledgement()
+    assert checkpoint.read(tmp_path / "20-b") == Checkpoint()
     assert checkpoint.forget(tmp_path / "20-b") is False
 
 
 def test_a_forgotten_checkpoint_has_everything_sent_again(tmp_path: Path) -> None:
-    checkpoint.write(tmp_path / "20-b", Acknowledgement(spans=7))
+    checkpoint.write(tmp_path / "20-b", Checkpoint(spans=7))
     assert checkpoint.forget(tmp_path / "20-b") is True
-    assert checkpoint.read(tmp_path / "20-b") == Acknowledgement()
+    assert checkpoint.read(tmp_path / "20-b") == Checkpoint()
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_a_forgotten_checkpoint_has_everything_sent_again(tmp_path: Path) -> Non
 )
 def test_a_damaged_checkpoint_counts_as_nothing_delivered(text: str, tmp_path: Path) -> None:
     (tmp_path / "20-b.ack").write_text(text)
-    assert checkpoint.read(tmp_path / "20-b") == Acknowledgement()
+    assert checkpoint.read(tmp_path / "20-b") == Checkpoint()

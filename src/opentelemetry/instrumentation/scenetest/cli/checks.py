@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from opentelemetry.instrumentation.scenetest import destination
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, ship
+from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
+from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.sources import stores
@@ -36,13 +36,13 @@ class Check:
         name: what was looked at.
         status: `note` is worth knowing, `wrong` keeps something from being recorded, delivered or comparable.
         message: how it is.
-        way_out: what to do; empty where nothing is to be done.
+        hint: what to do; empty where nothing is to be done.
     """
 
     name: str
     status: Status
     message: str
-    way_out: str = ""
+    hint: str = ""
 
 
 def of_python(said: dict[str, Any]) -> Iterator[Check]:
@@ -79,13 +79,13 @@ def _package(said: dict[str, Any], python: str) -> Iterator[Check]:
         return
     into_site = f"install the package into the environment of {python}, or call instrument() in the program"
     if said.get("no_site"):
-        text, way_out = "this Python is started with -S, so it reads no .pth file", "leave out -S, or call instrument()"
+        text, hint = "this Python is started with -S, so it reads no .pth file", "leave out -S, or call instrument()"
     elif pth := said.get("pth"):
         text = f"{pth[0]} is not in a site directory (PYTHONPATH, pip install --target), so Python does not read it"
-        way_out = into_site
+        hint = into_site
     else:
-        text, way_out = "scenetest_otel.pth is in no site directory of this Python", into_site
-    yield Check("joins a run", "wrong", text, way_out)
+        text, hint = "scenetest_otel.pth is in no site directory of this Python", into_site
+    yield Check("joins a run", "wrong", text, hint)
 
 
 def _switches() -> Iterator[Check]:
@@ -105,8 +105,8 @@ def _torch(said: dict[str, Any]) -> Iterator[Check]:
     launched, setting = said.get("launched"), said.get("setting")
     if launched != setting:
         text = f"{VARIABLE} was {_shown(launched)} when Python started, and is {_shown(setting)} before your first line"
-        way_out = "look for what sets it in a sitecustomize.py or a .pth file; a run records what torch sees"
-        yield Check("variable", "note", text, way_out)
+        hint = "look for what sets it in a sitecustomize.py or a .pth file; a run records what torch sees"
+        yield Check("variable", "note", text, hint)
     versions = said.get("versions", {})
     if not versions.get("torch"):
         yield Check("torch", "note", "torch is not installed in this Python")
@@ -155,27 +155,27 @@ def of_endpoint() -> Check:
     try:
         if (to := endpoint.from_environment()) is None:
             return Check("endpoint", "note", "none is set")
-        refused = _refusal(to)
-        if refused is None:
+        failure = _failure(to)
+        if failure is None:
             return Check("endpoint", "ok", f"{to} answers {to.protocol}{' over TLS' if to.has_tls else ''}")
         other = _other_protocol(to)
-        if other is not None and _refusal(other) is None:
-            way_out = f"it answers {other.protocol}: set OTEL_EXPORTER_OTLP_PROTOCOL={other.protocol}"
-            return Check("endpoint", "wrong", refused.what, way_out)
-        return Check("endpoint", "wrong", refused.what, refused.way_out)
+        if other is not None and _failure(other) is None:
+            hint = f"it answers {other.protocol}: set OTEL_EXPORTER_OTLP_PROTOCOL={other.protocol}"
+            return Check("endpoint", "wrong", failure.message, hint)
+        return Check("endpoint", "wrong", failure.message, failure.hint)
     except BadInputError as error:
         return Check("endpoint", "wrong", str(error))
 
 
-def _refusal(to: Endpoint) -> Refused | None:
+def _failure(to: Endpoint) -> ExportError | None:
     """Send a request without spans, and return why it was not accepted."""
-    sender = ship.sender_for(replace(to, timeout=min(to.timeout, _PATIENCE)))
+    exporter = delivery.exporter_for(replace(to, timeout=min(to.timeout, _PATIENCE)))
     try:
-        sender.send([])
-    except Refused as refused:
-        return refused
+        exporter.export([])
+    except ExportError as failure:
+        return failure
     finally:
-        sender.close()
+        exporter.shutdown()
     return None
 
 
@@ -203,9 +203,9 @@ def of_stores(given: str | None) -> Iterator[Check]:
             free = shutil.disk_usage(existing).free / 1e9
         yield Check("store", "ok", f"{store} can be written, {free:.1f} GB free")
     except OSError as error:
-        way_out = f"name another directory, by --dir or {layout.STORE_VARIABLE}"
-        yield Check("store", "wrong", f"{store} can't be written: {error.strerror}", way_out)
-    left = [run for run in stores.all_runs(given) if any(layout.journals(run)) and not ship.is_delivered(run)]
+        hint = f"name another directory, by --dir or {layout.STORE_VARIABLE}"
+        yield Check("store", "wrong", f"{store} can't be written: {error.strerror}", hint)
+    left = [run for run in stores.all_runs(given) if any(layout.journals(run)) and not delivery.is_delivered(run)]
     if left and destination.has_endpoint():
         count = f"{len(left)} run{'' if len(left) == 1 else 's'}"
         yield Check(

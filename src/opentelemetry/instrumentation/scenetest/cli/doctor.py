@@ -50,5 +50,5 @@ def _print(found: list[checks.Check]) -> None:
         line = Text.assemble((f"{check.status:<5}", _STYLES[check.status]), f"  {check.name:<{width}}  ")
         line.append(plain(check.message))
         console.print(line)
-        if check.way_out:
-            console.print(Text(f"{'':<{width + 9}}{plain(check.way_out)}", style="dim"))
+        if check.hint:
+            console.print(Text(f"{'':<{width + 9}}{plain(check.hint)}", style="dim"))

@@ -8,23 +8,34 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
-from opentelemetry.instrumentation.scenetest.deliver import endpoint, native, ship, spans
+from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint, native, spans
+from opentelemetry.instrumentation.scenetest.deliver.delivery import (
+    Delivery,
+    Exporter,
+    MeasuringError,
+    QuietGuard,
+    Tally,
+)
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
-from opentelemetry.instrumentation.scenetest.deliver.refusal import Refused
+from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render.plain import plain
-from opentelemetry.instrumentation.scenetest.rundir import delivery_state, run_file
+from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
 from opentelemetry.instrumentation.scenetest.sources import stores
 
 _NO_ENDPOINT = (
     "there is no endpoint to deliver to: set OTEL_EXPORTER_OTLP_ENDPOINT, "
     "as to http://localhost:4318 for a collector on this machine"
 )
+
+_SHOWN_PROBLEMS = 5
+_GRACE_SECONDS = 5
+"""How much longer than one attempt a background delivery may take to end: it may still be starting."""
 
 
 @click.command()
@@ -33,7 +44,7 @@ _NO_ENDPOINT = (
 def push(runs: tuple[str, ...], store: str | None) -> None:
     """Deliver what no backend has accepted yet. Without RUN everything in all stores.
 
-    Where to and how is said by the OTEL_EXPORTER_OTLP_* variables.
+    Configure the endpoint with the OTEL_EXPORTER_OTLP_* variables.
     """
     to, exporters = endpoint.from_environment(), destination.exporters()
     if not exporters:
@@ -46,7 +57,7 @@ def push(runs: tuple[str, ...], store: str | None) -> None:
         for directory in directories:
             print_spans(directory)
     if to is not None and any(map(destination.is_otlp, exporters)):
-        _push_all([directory for directory in directories if not ship.is_delivered(directory)], to)
+        _push_all([directory for directory in directories if not delivery.is_delivered(directory)], to)
 
 
 def print_spans(directory: Path) -> None:
@@ -58,54 +69,83 @@ def print_spans(directory: Path) -> None:
 
 def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
     problems: list[str] = []
-    total = ship.Tally()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    total = Tally()
+    # Native spans are not known before the others are sent, so there is no total to show.
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed} spans"),
+        TimeRemainingColumn(),
+    )
     console = Console(stderr=True)
-    sender = ship.sender_for(to)
+    exporter = delivery.exporter_for(to)
     try:
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             for done, directory in enumerate(directories):
                 try:
-                    problem = _push(directory, sender, to, total, progress)
-                except Refused as refused:
+                    problem = _push(directory, exporter, to, total, progress)
+                except ExportError as error:
                     left = len(directories) - done
-                    problems.append(f"{refused}; {left} run{'' if left == 1 else 's'} not delivered")
+                    problems.append(f"{error}; {left} run{'' if left == 1 else 's'} not delivered")
                     break
                 except OSError as error:
                     problem = delivery_state.unusable(error)
                 problems += [f"{directory.name}: {problem}"] if problem else []
     finally:
-        sender.close()
+        exporter.shutdown()
     if not directories:
         click.echo("nothing is left to deliver")
     elif total.accepted or not problems:
         runs = f"{len(directories)} run{'' if len(directories) == 1 else 's'}"
         click.echo(f"{total.accepted} spans of {runs} delivered to {to}")
     if problems:
-        raise Failure("; ".join(problems), Exit.NOT_DELIVERED)
+        raise Failure(_in_one_sentence(problems), Exit.NOT_DELIVERED)
 
 
-def _push(directory: Path, sender: ship.Sender, to: Endpoint, total: ship.Tally, progress: Progress) -> str:
+def _in_one_sentence(problems: Sequence[str]) -> str:
+    """Name the first problems and the last one, which may have ended it all, and count the others."""
+    if len(problems) <= _SHOWN_PROBLEMS:
+        return "; ".join(problems)
+    others = f"{len(problems) - _SHOWN_PROBLEMS} more like these"
+    return "; ".join([*problems[: _SHOWN_PROBLEMS - 1], others, problems[-1]])
+
+
+def _push(directory: Path, exporter: Exporter, to: Endpoint, total: Tally, progress: Progress) -> str:
     """Deliver one run and return what is wrong with that, if anything is."""
     if delivery_state.is_measured(directory):
         return "it is still being measured, and nothing is sent meanwhile"
-    with delivery_state.Lock(directory) as lock:
-        if not lock.held:
-            return "another process delivers it, or waits for its end to do so"
-        task = progress.add_task(plain(directory.name), total=ship.count_left(directory))
-        before = total.accepted
-        shipment = ship.Shipment(
-            directory,
-            run_file.read(directory),
-            sender,
-            to.timeout,
-            lambda tally: progress.update(task, completed=tally.accepted),
-        )
-        try:
-            problem = shipment.deliver().problem
-        finally:
-            total.accepted = before + shipment.tally.accepted
-        delivery_state.write(directory, problem=problem, accepted=shipment.tally.accepted, to=str(to))
-    if not problem and not ship.is_delivered(directory):
+    written = {name for name in layout.journal_names(directory) if delivery_state.is_any_written(directory, [name])}
+    # A background delivery ends after the batch in hand. A watcher that waits for processes of the run stays.
+    wait = 0 if written else to.timeout + _GRACE_SECONDS
+    with delivery_state.Role(directory, layout.PUSH_LOCK) as push:
+        if not push.held:
+            return "another push delivers it"
+        with delivery_state.Role(directory, layout.DELIVERY_LOCK, wait) as role:
+            if not role.held:
+                return "another process delivers it, or waits for its end to do so"
+            return _deliver(directory, exporter, to, total, progress, written)
+
+
+def _deliver(
+    directory: Path, exporter: Exporter, to: Endpoint, total: Tally, progress: Progress, written: set[str]
+) -> str:
+    task = progress.add_task(plain(directory.name), total=None if progress.disable else delivery.count_left(directory))
+    before = total.accepted
+    current = Delivery(
+        directory,
+        run_file.read(directory),
+        exporter,
+        to.timeout,
+        lambda tally: progress.update(task, completed=tally.done),
+        QuietGuard(directory, written),
+    )
+    try:
+        problem = current.deliver().problem
+    except MeasuringError:
+        problem = "a process of it has begun to measure, and nothing is sent meanwhile"
+    finally:
+        total.accepted = before + current.tally.accepted
+    delivery_state.write(directory, problem=problem, accepted=current.tally.accepted, to=str(to))
+    if not problem and not delivery.is_delivered(directory):
         return "processes of it still run, or ran elsewhere: what they have not ended is left"
     return problem

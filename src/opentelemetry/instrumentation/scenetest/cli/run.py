@@ -6,7 +6,6 @@ import errno
 import os
 import shutil
 from collections.abc import Sequence
-from glob import escape, glob
 from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_ou
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
-from opentelemetry.instrumentation.scenetest.rundir.checkpoint import SUFFIX as ACKNOWLEDGED
 from opentelemetry.instrumentation.scenetest.rundir.run_file import HeldRunFile
 from opentelemetry.instrumentation.scenetest.runner import checkouts
 from opentelemetry.instrumentation.scenetest.runner.follow import Files
@@ -207,8 +205,7 @@ def _tell_delivery(directory: str) -> None:
         _print_spans(Path(directory))
     if not destination.has_endpoint():
         return
-    acknowledged = f"{escape(directory)}/*{ACKNOWLEDGED}"
-    delivery = handover.outcome(directory, lambda: max(map(os.path.getmtime, glob(acknowledged)), default=0))
+    delivery = handover.outcome(directory, lambda: max(map(os.path.getmtime, layout.checkpoints(directory)), default=0))
     if problem := delivery["problem"]:
         tell(handover.left(directory, problem))
     else:

@@ -142,8 +142,8 @@ def _remove(directory: Path) -> None:
     if directory.is_symlink():
         raise BadInputError(f"{str(directory)!r} is a link to a run: remove what it leads to")
     try:
-        with delivery_state.Lock(directory) as lock:
-            if not lock.held:
+        with delivery_state.Role(directory, layout.DELIVERY_LOCK) as role:
+            if not role.held:
                 raise Failure(f"{directory.name} is being delivered: try again later", Exit.CHECK_FAILED)
             shutil.rmtree(directory)
     except OSError as error:
@@ -179,9 +179,9 @@ def _recorded(directory: Path) -> tuple[Verdict, set[str], int]:
 
 
 def _is_delivered(directory: Path) -> bool:
-    from opentelemetry.instrumentation.scenetest.deliver import ship
+    from opentelemetry.instrumentation.scenetest.deliver import delivery
 
-    return any(layout.journals(directory)) and ship.is_delivered(directory)
+    return any(layout.journals(directory)) and delivery.is_delivered(directory)
 
 
 def _started(directory: Path) -> float:

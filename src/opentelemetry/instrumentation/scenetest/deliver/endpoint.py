@@ -11,7 +11,8 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from importlib.metadata import entry_points
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -25,13 +26,23 @@ Protocol = Literal["grpc", "http/protobuf"]
 TIMEOUT = 10.0
 """Seconds that one attempt may take where `OTEL_EXPORTER_OTLP_TIMEOUT` does not say otherwise."""
 
+LONGEST_TIMEOUT = 86_400.0
+
 GRPC_PORT = 4317
 TRACES_PATH = "v1/traces"
 _PROTOCOLS = ("grpc", "http/protobuf")
 _COMPRESSIONS = {"grpc": ("none", "gzip"), "http/protobuf": ("none", "gzip", "deflate")}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
-# Of a header that is none it prints the value.
+_PROVIDERS = {
+    "grpc": "OTEL_PYTHON_EXPORTER_OTLP_GRPC_CREDENTIAL_PROVIDER",
+    "http/protobuf": "OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER",
+}
+"""The variables that name a credential provider for all signals. The exporters take them before those for traces."""
+_PROVIDER_GROUP = "opentelemetry_otlp_credential_provider"
+T = TypeVar("T")
+
+# It logs the value of a malformed header, which is a secret.
 logging.getLogger("opentelemetry.util.re").setLevel(logging.CRITICAL + 1)
 
 
@@ -101,7 +112,7 @@ def headers(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the headers that the environment adds to every request, by their names in lower case.
 
     Raises:
-        BadInputError: one of them is none. Their values are secrets, so it is named by its number.
+        BadInputError: one of them is malformed. Their values are secrets, so it is named by its number.
     """
     name, value = variable("OTEL_EXPORTER_OTLP_HEADERS", environment)
     items = [item.strip() for item in value.split(",") if item.strip()]
@@ -109,9 +120,36 @@ def headers(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     for number, item in enumerate(items, 1):
         header = parse_env_headers(item, liberal=True)
         if not header or not all(text.isascii() and text.isprintable() for text in header.values()):
-            raise BadInputError(f"{name}: number {number} is no header: write it as authorization=Bearer%20...")
+            raise BadInputError(f"{name}: number {number} is not a header: write it as authorization=Bearer%20...")
         found.update(header)
     return found
+
+
+def credentials_of_provider(protocol: Protocol, kind: type[T]) -> T | None:
+    """Return what the credential provider makes that the environment names; None if it names none.
+
+    Args:
+        protocol: how the endpoint is spoken to.
+        kind: what the official exporter takes from a provider.
+
+    Raises:
+        BadInputError: there is no such provider, or it fails.
+    """
+    variables = _PROVIDERS[protocol], _PROVIDERS[protocol].replace("_CREDENTIAL_", "_TRACES_CREDENTIAL_")
+    variable, name = next(((each, os.environ[each]) for each in variables if os.environ.get(each)), ("", ""))
+    if not name:
+        return None
+    found = [*entry_points(group=_PROVIDER_GROUP, name=name)]
+    if not found:
+        raise BadInputError(f"{variable}={name!r}: no installed package has a credential provider of this name")
+    try:
+        made: object = found[0].load()()
+    except Exception as error:
+        raise BadInputError(f"{variable}={name!r}: the provider failed with {type(error).__name__}") from error
+    if not isinstance(made, kind):
+        wanted, got = kind.__name__, type(made).__name__
+        raise BadInputError(f"{variable}={name!r}: it has to make a {wanted} for {protocol}, and makes a {got}")
+    return made
 
 
 def setting(name: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -147,8 +185,8 @@ def _timeout(environment: Mapping[str, str]) -> float:
         seconds = float(value or TIMEOUT)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise BadInputError(f"{name}={value!r} is not a number of seconds above 0")
+    if not 0 < seconds <= LONGEST_TIMEOUT:
+        raise BadInputError(f"{name}={value!r} is not a number of seconds above 0 and up to {LONGEST_TIMEOUT:g}")
     return seconds
 
 

@@ -17,60 +17,76 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
 from opentelemetry.instrumentation.scenetest import semantics
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
-from opentelemetry.instrumentation.scenetest.deliver.encode import SharingSpan
 from opentelemetry.instrumentation.scenetest.deliver.resources import DEFAULT_SERVICE_NAME, SharedResource, resource
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.reader import Journal, Process
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean, run_context, span_context, text
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 Conditions = dict[str, Value]
 
+BATCH = 512
+"""Spans in one request; the batch size of the SDK."""
+
 _LINKS = 10_000
-"""Of a run to its cases at most: each is some 35 bytes, and backends take a few megabytes at once."""
+"""Links of a run to its cases, at most: each has some 35 bytes, and backends take a few megabytes at once."""
+
+_END_NOT_SEEN = "scenetest.end"
 
 SCOPE = InstrumentationScope(SCOPE_NAME, __version__)
 
 
 def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
-    """Yield the spans of all journals of a run, then that of the run itself. A file that is no journal is passed over.
+    """Yield the spans of all journals of a run, then that of the run itself. Files that are no journals are skipped.
 
     Args:
         directory: the run directory.
         run: the run's facts, of `run.json`.
     """
-    for path in _journals(directory):
+    for path in layout.journals(directory):
         with suppress(reader.NotAJournalError):
-            yield from of_journal(path, run)
+            yield from of_journal(reader.Journal(path), run)
     yield from of_run_itself(directory, run)
 
 
-def of_journal(path: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
-    """Yield the spans of one journal, in the order in which they ended.
+def of_journal(
+    journal: Journal, run: Mapping[str, Any], case_links: list[Link] | None = None
+) -> Iterator[ReadableSpan]:
+    """Yield the spans of one journal, in the order in which they ended; those without an end come last.
 
-    What still runs is left out, and so is what a provider that is not ours exports.
+    Spans that still run are left out, and those that a provider that is not ours exports.
 
     Args:
-        path: the journal.
+        journal: the journal.
         run: the run's facts, of `run.json`.
+        case_links: gets a link to each case.
 
     Raises:
-        NotAJournalError: it has no readable `process` line.
         OSError: it can't be read.
     """
-    record = reader.Journal(path)
-    build = _Builder(record.process, run)
-    for span in record.spans():
-        if span.outcome != "running" and not span.live:
+    build = _Builder(journal.process, run)
+    for span in journal.spans():
+        if span.outcome == "running":
+            continue
+        if case_links is not None and span.kind == "case" and len(case_links) < _LINKS:
+            case_links.append(_link(span))
+        if not span.live:
             yield build.span(span)
 
 
-def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
+def of_run_itself(
+    directory: Path, run: Mapping[str, Any], case_links: Sequence[Link] | None = None
+) -> Iterator[ReadableSpan]:
     """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its first cases; else nothing.
 
     It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
     found under the conditions of each.
+
+    Args:
+        directory: the run directory.
+        run: the run's facts, of `run.json`.
+        case_links: links to the cases, if the journals were read before.
     """
     context = run_context(run)
     if context is None or None in (run.get("started_unix_ns"), run.get("ended_unix_ns")):
@@ -82,7 +98,7 @@ def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableS
         context=context,
         resource=SharedResource(clean({"service.name": DEFAULT_SERVICE_NAME, **attributes})),
         attributes=clean(attributes),
-        links=list(islice(_case_links(directory), _LINKS)),
+        links=list(islice(_case_links(directory), _LINKS)) if case_links is None else case_links,
         kind=SpanKind.INTERNAL,
         status=Status(StatusCode.OK if code == 0 else StatusCode.ERROR),
         start_time=run["started_unix_ns"],
@@ -91,41 +107,42 @@ def of_run_itself(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableS
     )
 
 
+def has_end(span: ReadableSpan) -> bool:
+    """Tell whether the end of a span was seen."""
+    return _END_NOT_SEEN not in (span.attributes or {})
+
+
 def _case_links(directory: Path) -> Iterator[Link]:
-    for path in _journals(directory):
+    for path in layout.journals(directory):
         with suppress(reader.NotAJournalError):
             for span in reader.Journal(path).spans():
                 if span.kind == "case" and span.outcome != "running":
-                    yield Link(span_context(span.trace_id, span.span_id))
+                    yield _link(span)
 
 
-def _journals(directory: Path) -> Sequence[Path]:
-    return layout.journals(directory)
+def _link(case: Span) -> Link:
+    return Link(span_context(case.trace_id, case.span_id))
 
 
 class _Builder:
-    """Builds the spans of one process; what many of them have in common is made once, and the latest of it kept."""
+    """Builds the spans of one process. What many of them have in common is made once, and the latest of it kept."""
 
     def __init__(self, process: Process, run: Mapping[str, Any]) -> None:
         self._process = process
         self._run = run
         self._of_run = run_context(run)
         self._resource: tuple[Conditions, SharedResource] | None = None
-        self._shared: dict[tuple[str, str, str | None], tuple[Conditions, Conditions, Conditions]] = {}
+        self._alike: dict[tuple[str, str, str | None], tuple[Conditions, Conditions, Conditions]] = {}
 
     def span(self, span: Span) -> ReadableSpan:
         """Return a span as OpenTelemetry has it."""
-        own, shared = clean(_own(span)), self._shared_by(span)
-        if not own.keys().isdisjoint(shared):
-            own, shared = {**shared, **own}, {}
         end = span.start_ns if span.end_ns is None else span.end_ns
-        return SharingSpan(
-            own,
-            shared,
+        return ReadableSpan(
             name=semantics.name(span),
             context=span_context(span.trace_id, span.span_id),
             parent=span_context(span.trace_id, span.parent_id) if span.parent_id else None,
             resource=self._resource_of(span.conditions),
+            attributes={**self._of_all_alike(span), **clean(_of_itself(span))},
             links=[Link(self._of_run)] if span.kind == "case" and self._of_run else (),
             kind=SpanKind.INTERNAL,
             status=semantics.status(span.outcome, span.error_type),
@@ -139,14 +156,14 @@ class _Builder:
             self._resource = conditions, resource(self._process, conditions, self._run)
         return self._resource[1]
 
-    def _shared_by(self, span: Span) -> Conditions:
-        """Return the attributes that a span has in common with those of its kind in a case that ended as it did."""
+    def _of_all_alike(self, span: Span) -> Conditions:
+        """Return the attributes that a span shares with all of its kind in a case that ended as it did."""
         alike = span.kind, span.outcome, span.error_type
-        conditions, how, shared = self._shared.get(alike, ({}, {}, {}))
+        conditions, how, attributes = self._alike.get(alike, ({}, {}, {}))
         if conditions is not span.conditions or how is not span.how:
-            shared = clean(_of_all_alike(span))
-            self._shared[alike] = span.conditions, span.how, shared
-        return shared
+            attributes = clean(_of_all_alike(span))
+            self._alike[alike] = span.conditions, span.how, attributes
+        return attributes
 
 
 def _of_all_alike(span: Span) -> dict[str, Value | None]:
@@ -155,8 +172,8 @@ def _of_all_alike(span: Span) -> dict[str, Value | None]:
     return {**of_case, **ruler, **semantics.ending(span.kind, span.outcome, span.error_type)}
 
 
-def _own(span: Span) -> dict[str, Value | None]:
-    own = semantics.of_itself(span)
+def _of_itself(span: Span) -> dict[str, Value | None]:
+    attributes = semantics.of_itself(span)
     if span.changes:
-        own["scenetest.changed"] = span.changed
-    return own if span.end_ns is not None else {**own, "scenetest.end": "not_seen"}
+        attributes["scenetest.changed"] = span.changed
+    return attributes if span.end_ns is not None else {**attributes, _END_NOT_SEEN: "not_seen"}

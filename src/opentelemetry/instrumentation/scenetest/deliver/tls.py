@@ -1,6 +1,6 @@
 """The files of a TLS connection, checked before anything is sent.
 
-Of a file that is no good `requests` says so at the first batch, in words of its own, and gRPC not at all: half of a
+requests reports a bad file only with the first batch, in words of its own. gRPC does not report it at all: half of a
 key pair makes it abort the process.
 """
 

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from opentelemetry.instrumentation.scenetest.deliver import native, spans
+from opentelemetry.instrumentation.scenetest.deliver.spans import BATCH
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-
-BATCH = 512
-"""Spans in one line; the batch size of the SDK."""
 
 
 def write(directory: Path, run: Mapping[str, Any], stream: IO[str]) -> int:
-    """Write all spans of a run and return how many there are.
+    """Write all spans of a run, a batch in each line, and return how many there are.
 
     Args:
         directory: the run directory.

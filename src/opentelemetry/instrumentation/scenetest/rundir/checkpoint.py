@@ -1,7 +1,7 @@
 """How much of a journal a backend has accepted: a small file beside it.
 
-Spans of a journal always come in the same order, so a count of them is an offset. Written after the backend has
-answered and never before: what dies in between is sent again, with the same ids.
+Spans of a journal always come in the same order, so a count of them is an offset. It is written after the backend has
+answered. If the process dies in between, the batch is sent again with the same ids.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from pathlib import Path
 
 from opentelemetry.instrumentation.scenetest.rundir import layout
 
-SUFFIX = ".ack"
-
 NATIVE = "native"
-"""Stands for a journal's name where the native spans of a whole run are acknowledged."""
+"""Stands for a journal's name in the checkpoint of the native spans of a run."""
 
 
 @dataclass
-class Acknowledgement:
+class Checkpoint:
     """What became of the first spans of a journal.
 
     Attributes:
         spans: how many are done with.
-        rejected: those of them that a backend threw away, by its own word.
+        rejected: those of them that a backend dropped, by its own count.
         set_aside: those of them that cannot be encoded.
         complete: whether that is all of them, and no more can come.
         size: the size of the journal, in bytes, when its open spans were taken to have ended; else 0.
@@ -39,17 +37,17 @@ class Acknowledgement:
     size: int = 0
 
 
-def read(stem: Path) -> Acknowledgement:
-    """Read what is known; all zero for a journal of which nothing was sent, or where it cannot be read."""
+def read(stem: Path) -> Checkpoint:
+    """Read a checkpoint; all zero if nothing was sent yet, or if it can't be read."""
     try:
-        known = Acknowledgement(**json.loads(stem.with_name(stem.name + SUFFIX).read_bytes()))
+        found = Checkpoint(**json.loads(stem.with_name(stem.name + layout.CHECKPOINT_SUFFIX).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
-        return Acknowledgement()
-    *counts, complete, size = astuple(known)
+        return Checkpoint()
+    *counts, complete, size = astuple(found)
     sound = isinstance(complete, bool) and all(
         isinstance(count, int) and 0 <= count <= sys.maxsize for count in (*counts, size)
     )
-    return known if sound else Acknowledgement()
+    return found if sound else Checkpoint()
 
 
 def has_grown(path: Path) -> bool:
@@ -65,24 +63,24 @@ def has_grown(path: Path) -> bool:
 
 
 def is_complete(path: Path) -> bool:
-    """Tell whether all of a journal is done with, and it has not grown since."""
+    """Tell whether all of a journal was sent, and it has not grown since."""
     return read(stem(path)).complete and not has_grown(path)
 
 
-def write(stem: Path, known: Acknowledgement) -> None:
-    """Replace it as a whole, so that a reader, or a death in between, never meets half of it."""
-    path = stem.with_name(stem.name + SUFFIX)
+def write(stem: Path, done: Checkpoint) -> None:
+    """Replace a checkpoint as a whole: nobody ever reads half of it."""
+    path = stem.with_name(stem.name + layout.CHECKPOINT_SUFFIX)
     new = path.with_name(path.name + ".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, layout.FILE_MODE)
     with open(descriptor, "w", encoding="ascii") as file:
-        json.dump(asdict(known), file)
+        json.dump(asdict(done), file)
     new.replace(path)
 
 
 def forget(stem: Path) -> bool:
-    """Have everything sent again, with the ids that it had; False where nothing was sent yet."""
+    """Have everything sent again, with the same ids; False if nothing was sent yet."""
     try:
-        stem.with_name(stem.name + SUFFIX).unlink()
+        stem.with_name(stem.name + layout.CHECKPOINT_SUFFIX).unlink()
     except FileNotFoundError:
         return False
     return True

@@ -1,27 +1,40 @@
-"""The two small files of a delivery in a run directory: who delivers, and how that goes."""
+"""Who delivers a run, and how that goes: the small files of a delivery in a run directory."""
 
 from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
 
+_POLL_SECONDS = 0.05
 
-class Lock:
-    """Keeps everybody else from delivering a run. A watcher that became this process has it already.
+
+class Role:
+    """A role that one process at a time has in a run.
+
+    Args:
+        directory: the run directory.
+        name: the file that stands for the role: `layout.DELIVERY_LOCK` or `layout.PUSH_LOCK`.
+        wait: seconds to wait for a process that has it.
 
     Attributes:
-        held: whether this process delivers; else another one does, or waits for the end of the run to do so.
+        held: whether this process has the role now. A watcher that became this process had it already.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._descriptor = liveness.claim(str(directory / layout.DELIVERY_LOCK))
-        self.held = self._descriptor is not None
+    def __init__(self, directory: Path, name: str, wait: float = 0) -> None:
+        until = time.monotonic() + wait
+        while (descriptor := liveness.claim(str(directory / name))) is None and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
+        self._descriptor = descriptor
+        self.held = descriptor is not None
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> Role:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
@@ -29,10 +42,23 @@ class Lock:
             liveness.give_up(self._descriptor)
 
 
+def is_pushed(directory: Path) -> bool:
+    """Tell whether a `push` wants to deliver a run, so that a delivery in the background has to end."""
+    return is_any_written(directory, [layout.PUSH_LOCK])
+
+
+def is_any_written(directory: Path, names: Iterable[str]) -> bool:
+    """Tell whether the writer of one of these files lives. A file that is gone has none."""
+    for name in names:
+        with suppress(FileNotFoundError):
+            if liveness.is_written(directory / name):
+                return True
+    return False
+
+
 def is_measured(directory: Path) -> bool:
     """Tell whether the process that made a run lives: the run goes on, and nothing is sent meanwhile."""
-    path = directory / layout.RUN_FILE
-    return path.exists() and liveness.is_written(path)
+    return is_any_written(directory, [layout.RUN_FILE])
 
 
 def unusable(error: OSError) -> str:

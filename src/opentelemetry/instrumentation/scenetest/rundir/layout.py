@@ -8,7 +8,8 @@ A run directory holds:
 - `<pid>-<random>.jsonl`: a journal for each process that was measured;
 - `<journal>.ack`: how much of a journal was delivered;
 - `stdout.log`, `stderr.log`, `logs/`: what its processes printed;
-- `delivery.lock`, `delivery.json`, `delivery.txt`: who delivers the run, how that ended, and its messages.
+- `delivery.lock`, `delivery.json`, `delivery.txt`: who delivers the run, how that ended, and its messages;
+- `push.lock`: who wants to deliver it instead.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ STDOUT_LOG, STDERR_LOG = "stdout.log", "stderr.log"
 
 DELIVERY_LOCK = "delivery.lock"
 """Held by the one process that delivers the run, or waits for its end to do so."""
+
+PUSH_LOCK = "push.lock"
+"""Held by a `push`. A delivery in the background then ends."""
 
 DELIVERY_STATE = "delivery.json"
 """How the delivery ended, for the process that made the run."""
