@@ -12,8 +12,9 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 
+from opentelemetry.instrumentation.scenetest.native.markers import Unreadable
 from opentelemetry.instrumentation.scenetest.native.place import place
-from opentelemetry.instrumentation.scenetest.native.strace import Unreadable, read
+from opentelemetry.instrumentation.scenetest.native.strace import read
 
 LOG = Path(__file__).parent.parent / "tests" / "data" / "native" / "l3-two-devices.log"
 

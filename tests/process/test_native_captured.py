@@ -17,8 +17,9 @@ from support.stack import Jaeger, attributes, eventually
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.deliver import delivery
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
-from opentelemetry.instrumentation.scenetest.native.logs import Owner, logs_of
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Placed
+from opentelemetry.instrumentation.scenetest.rundir import logs
 
 MARKING = """
 import os, time
@@ -111,7 +112,7 @@ def test_jaeger_shows_case_dispatch_and_the_native_spans_of_both_children_under_
     assert {span["startTimeUnixNano"] for span, _ in spans if "simpler.inv" in attributes(span)} == starts
 
 
-def native_start(placed: Placed[Owner]) -> int:
+def native_start(placed: Placed[Enclosing]) -> int:
     assert placed.window is not None
     assert placed.start_ns is not None
     return placed.window.owner.process.unix_ns(placed.start_ns)
@@ -146,5 +147,5 @@ def test_log_files_that_a_newer_harness_writes_for_each_process_are_read(tmp_pat
 
 def test_the_files_of_the_run_itself_are_not_copied(tmp_path: Path) -> None:
     run = within_run(tmp_path, "$MARK")
-    assert [log.name for log in logs_of(run.path)] == ["stderr.log", "stdout.log"]
+    assert [log.name for log in logs.logs_of(run.path)] == ["stderr.log", "stdout.log"]
     assert placed_names(run) == {"chip.run": 3}

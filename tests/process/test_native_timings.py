@@ -14,7 +14,7 @@ from support.scripts import only_run, run_script
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.cli.export import export
 from opentelemetry.instrumentation.scenetest.cli.show import show
-from opentelemetry.instrumentation.scenetest.native import logs
+from opentelemetry.instrumentation.scenetest.rundir import logs
 
 # A level-3 dispatch as the harness does it: the parent writes node.*, a child that was forked before writes chip.run.
 LEVEL_3 = """

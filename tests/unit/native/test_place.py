@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from support.markers import LOGS, bind_phase, strace
 
 from opentelemetry.instrumentation.scenetest.analyse.passes import passes
+from opentelemetry.instrumentation.scenetest.native.markers import NativeSpan
 from opentelemetry.instrumentation.scenetest.native.place import Native, Placed, ProcessWindows, Window, place
-from opentelemetry.instrumentation.scenetest.native.strace import Span, read
+from opentelemetry.instrumentation.scenetest.native.strace import read
 
 WALL = "chip.run.runner_run.device_wall"
 
@@ -199,7 +200,7 @@ def test_a_bind_phase_in_the_binds_of_two_ranks_has_an_unknown_rank() -> None:
 
 def test_every_marker_of_a_real_level_3_run_lies_in_its_dispatch() -> None:
     text = (LOGS / "l3-two-devices.log").read_bytes()
-    records = [record for record in read(io.BytesIO(text)) if isinstance(record, Span)]
+    records = [record for record in read(io.BytesIO(text)) if isinstance(record, NativeSpan)]
     starts = [record.start_ns for record in records if record.name == "node.graph_build"]
     ends = [record.start_ns + record.duration_ns for record in records if record.name == "node.post_fence_retirement"]
     windows = [(f"round {index}", *bounds) for index, bounds in enumerate(zip(starts, ends, strict=True))]

@@ -13,19 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.markers import LOGS, bind_phase, strace
 
-from opentelemetry.instrumentation.scenetest.native.strace import (
+from opentelemetry.instrumentation.scenetest.native.markers import (
     AutoloadLine,
     BindPhase,
     CaseLine,
     ClockAnchor,
     Drops,
+    NativeSpan,
     Record,
     RuntimeHeader,
-    Span,
     Stamp,
     Unreadable,
-    read,
+    has_timings,
 )
+from opentelemetry.instrumentation.scenetest.native.strace import read
 
 REAL_LOGS = sorted(LOGS.glob("*.log"))
 
@@ -54,7 +55,7 @@ def test_sum_minimum_and_median_per_name_equal_those_that_awk_counts(log: Path) 
     durations: dict[str, list[int]] = defaultdict(list)
     with log.open("rb") as file:
         for record in read(file):
-            if isinstance(record, Span | BindPhase):
+            if isinstance(record, NativeSpan | BindPhase):
                 durations[record.name].append(record.duration_ns)
     assert {name: (sum(each), min(each), median(each)) for name, each in durations.items()} == counted
 
@@ -62,20 +63,20 @@ def test_sum_minimum_and_median_per_name_equal_those_that_awk_counts(log: Path) 
 @pytest.mark.parametrize("log", REAL_LOGS, ids=lambda log: log.stem)
 def test_every_marker_of_a_real_log_is_read(log: Path) -> None:
     found = records(log.read_bytes())
-    assert len([record for record in found if isinstance(record, Span)]) == log.read_bytes().count(b"[STRACE]")
+    assert len([record for record in found if isinstance(record, NativeSpan)]) == log.read_bytes().count(b"[STRACE]")
     assert not [record for record in found if isinstance(record, Unreadable)]
 
 
 def test_a_span_keeps_its_fields_and_its_attributes_with_their_types() -> None:
     line = strace("node.submit", 5, 7, pid=2, tid=3, inv=4, depth=1, rest="run_id=9 group=-1 ratio=0.5 role=facade")
-    assert only(line) == Span(
+    assert only(line) == NativeSpan(
         2, 3, 4, "0", 1, "node.submit", 5, 7, {"run_id": 9, "group": -1, "ratio": 0.5, "role": "facade"}
     )
 
 
 def test_a_device_span_is_told_by_its_clock() -> None:
     span = only(strace("chip.run.runner_run.device_wall", 0, 7, rest="clk=dev"))
-    assert isinstance(span, Span)
+    assert isinstance(span, NativeSpan)
     assert span.on_device
 
 
@@ -100,14 +101,14 @@ def test_what_the_writer_lost_is_read_with_its_reasons() -> None:
 
 def test_two_records_on_one_physical_line_are_two_records() -> None:
     line = strace("chip.run", 1, 2, pid=1, rest="role=worker").rstrip("\n") + strace("chip.run", 1, 3, pid=2)
-    assert [(record.pid, record.attributes) for record in records(line) if isinstance(record, Span)] == [
+    assert [(record.pid, record.attributes) for record in records(line) if isinstance(record, NativeSpan)] == [
         (1, {"role": "worker"}),
         (2, {}),
     ]
 
 
 def test_a_record_without_the_log_prefix_is_read() -> None:
-    assert isinstance(only("[STRACE] v=1 pid=1 tid=1 inv=1 hid=a depth=0 name=chip.run ts=1 dur=2\n"), Span)
+    assert isinstance(only("[STRACE] v=1 pid=1 tid=1 inv=1 hid=a depth=0 name=chip.run ts=1 dur=2\n"), NativeSpan)
 
 
 def test_a_record_torn_anywhere_by_another_is_counted_and_the_other_is_read() -> None:
@@ -127,20 +128,20 @@ def test_a_record_of_another_version_is_not_taken_for_one_that_is_understood() -
 
 def test_encoded_names_and_values_are_decoded_and_a_cut_one_keeps_its_mark() -> None:
     span = only(strace("ext.my%20tool.l%C3%A4uft", 1, 2, rest="path=a%3Db%5B0%5D cut=abc~ number=12~"))
-    assert isinstance(span, Span)
+    assert isinstance(span, NativeSpan)
     assert span.name == "ext.my tool.läuft"
     assert span.attributes == {"path": "a=b[0]", "cut": "abc~", "number": "12~"}
 
 
 def test_a_number_that_no_attribute_can_hold_stays_text() -> None:
     span = only(strace("ext.a.b", 1, 2, rest=f"big={2**64} word"))
-    assert isinstance(span, Span)
+    assert isinstance(span, NativeSpan)
     assert span.attributes == {"big": str(2**64), "word": ""}
 
 
 def test_bytes_that_are_not_utf_8_do_not_become_surrogates() -> None:
     span = only(strace("ext.a.%FF", 1, 2))
-    assert isinstance(span, Span)
+    assert isinstance(span, NativeSpan)
     assert span.name == r"ext.a.\xff"
 
 
@@ -165,7 +166,7 @@ def test_the_lines_around_the_records_say_what_they_belong_to() -> None:
 @pytest.mark.parametrize("padding", [2**18 - 200, 2**18 - 20, 2**18, 2**20])
 def test_a_record_is_whole_wherever_the_blocks_of_the_file_end(padding: int) -> None:
     text = "x" * padding + strace("chip.run", 1, 2) + "y" * padding + bind_phase("args", 3, 4)
-    assert [type(record) for record in records(text)] == [Span, BindPhase]
+    assert [type(record) for record in records(text)] == [NativeSpan, BindPhase]
 
 
 def test_a_line_without_end_is_read_in_constant_memory() -> None:
@@ -209,4 +210,22 @@ def test_whatever_the_bytes_every_announced_record_is_accounted_for(parts: list[
     announced = sum(
         text.count(head) for head in (b"[STRACE] v=", b"] bind phase=", b"[CLOCK_ANCHOR] v=", b"[HOSTLOG_DROPS] v=")
     )
-    assert sum(isinstance(record, Span | BindPhase | ClockAnchor | Drops | Unreadable) for record in found) == announced
+    assert (
+        sum(isinstance(record, NativeSpan | BindPhase | ClockAnchor | Drops | Unreadable) for record in found)
+        == announced
+    )
+
+
+@pytest.mark.parametrize("log", REAL_LOGS, ids=lambda path: path.name)
+def test_every_line_with_a_timing_is_worth_keeping(log: Path) -> None:
+    lines = log.read_text("utf-8").splitlines(keepends=True)
+    kept = [
+        line for line in lines if any(isinstance(record, NativeSpan | BindPhase | Drops) for record in records(line))
+    ]
+    assert kept
+    assert kept == [line for line in lines if has_timings(line)]
+
+
+def test_output_without_a_timing_is_not_kept() -> None:
+    assert not has_timings("[CLOCK_ANCHOR] v=1 pid=1 mono_ns=1 wall_ns=1\n  Suite::case ... \nbind phase\n")
+    assert has_timings("[HOSTLOG_DROPS] v=1 pid=1 new=1 total=1\n")

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from opentelemetry.instrumentation.scenetest.native.markers import BIND
 from opentelemetry.instrumentation.scenetest.native.place import Placed, Window
-from opentelemetry.instrumentation.scenetest.native.strace import BIND
 
 T = TypeVar("T")
 

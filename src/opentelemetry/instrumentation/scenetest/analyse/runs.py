@@ -11,8 +11,7 @@ from typing import Any
 
 from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
-from opentelemetry.instrumentation.scenetest.native import logs
-from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, native_spans
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir import reader
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
@@ -107,9 +106,9 @@ class Run:
         started = self.facts.get("started_unix_ns")
         return datetime.fromtimestamp(started / 1e9, tz=timezone.utc).astimezone() if started else None
 
-    def native(self) -> Native[Owner]:
+    def native(self) -> Native[Enclosing]:
         """Read the native records in the logs of the run, each under the dispatch or case that contains it."""
-        return logs.native(self.path, [(process.record, process.timed()) for process in self.processes])
+        return native_spans(self.path, [(process.record, process.timed()) for process in self.processes])
 
 
 def processes_at_once(run: Run) -> int:

@@ -10,9 +10,9 @@ import click
 
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.native import alone, logs
+from opentelemetry.instrumentation.scenetest.native import alone
 from opentelemetry.instrumentation.scenetest.render.native_text import accounting
-from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout, run_file
+from opentelemetry.instrumentation.scenetest.rundir import checkpoint, layout, logs, run_file
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 _LOG = click.Path(exists=True, dir_okay=False, path_type=Path)

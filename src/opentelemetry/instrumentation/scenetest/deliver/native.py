@@ -14,10 +14,9 @@ from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, resource
 from opentelemetry.instrumentation.scenetest.deliver.spans import SCOPE
-from opentelemetry.instrumentation.scenetest.native import logs
-from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, native_spans
 from opentelemetry.instrumentation.scenetest.native.place import Placed
-from opentelemetry.instrumentation.scenetest.rundir import layout, reader
+from opentelemetry.instrumentation.scenetest.rundir import layout, logs, reader
 from opentelemetry.instrumentation.scenetest.rundir.reader import Process
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import clean, text
@@ -36,7 +35,7 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
     if not logs.logs_of(directory):
         return
     resources: dict[tuple[int, int], SharedResource] = {}
-    for placed in logs.native(directory, _recorded(directory)).spans:
+    for placed in native_spans(directory, _recorded(directory)).spans:
         if placed.window is None or placed.start_ns is None:
             continue
         owner = placed.window.owner
@@ -55,14 +54,14 @@ def _recorded(directory: Path) -> Iterator[tuple[Process, list[Span]]]:
             yield record.process, [span for span in record.spans() if span.outcome != "running"]
 
 
-def span_id(placed: Placed[Owner], trace_id: str) -> int:
+def span_id(placed: Placed[Enclosing], trace_id: str) -> int:
     """Return the id of a native span: a hash of trace id, pid, tid, inv, name and start, as its marker has them."""
     span = placed.span
     identity = f"{trace_id} {span.pid} {span.tid} {span.inv} {span.name} {span.start_ns}"
     return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8).digest(), "big") or 1
 
 
-def _span(placed: Placed[Owner], start_ns: int, owner: Owner, of: SharedResource) -> ReadableSpan:
+def _span(placed: Placed[Enclosing], start_ns: int, owner: Enclosing, of: SharedResource) -> ReadableSpan:
     trace_id = owner.span.trace_id
     above = placed.parent
     parent = int(owner.span.span_id, 16) if above is None or above.start_ns is None else span_id(above, trace_id)
@@ -85,7 +84,7 @@ def _span(placed: Placed[Owner], start_ns: int, owner: Owner, of: SharedResource
     )
 
 
-def _process(placed: Placed[Owner], owner: Owner) -> Process:
+def _process(placed: Placed[Enclosing], owner: Enclosing) -> Process:
     """The process that wrote the record: a forked worker shares all but its ids with the one that forked it."""
     pid = placed.span.pid
     if pid in (0, owner.process.pid):

@@ -1,4 +1,4 @@
-"""pytest plugin: hooks what pytest loads past our import hook, and makes a case of an item that dispatches by itself.
+"""pytest plugin: makes a case of a test that dispatches by itself, and hooks modules that pytest itself loads.
 
 It does nothing in a process that is not instrumented. Children and xdist workers join the run by their environment.
 """
@@ -15,37 +15,33 @@ from opentelemetry.instrumentation.scenetest.record.state import state
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
-    """Hold the item's case, which opens at its first dispatch outside a SceneTestCase."""
+    """Hold the case of the item. It opens at the first dispatch outside a SceneTestCase."""
     if not state.instrumented:
         yield
         return
     from opentelemetry.instrumentation.scenetest.harness import simpler
-    from opentelemetry.instrumentation.scenetest.harness.simpler import workers
+    from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
 
     simpler.hook_loaded()
-    # An item may run others in this process, as those that use pytester do.
-    outer, running = workers.item, workers.Item(item.nodeid)
-    workers.item = running
+    pytest_items.start(item.nodeid)
     yield
-    running.end()
-    workers.item = outer
+    pytest_items.end()
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Keep the native timing markers that pytest has captured and shows for failing tests only."""
+    """Keep the native timings in captured output: pytest shows it for failing tests only."""
     if state.instrumented and state.directory is not None:
-        from opentelemetry.instrumentation.scenetest.harness.simpler import outputs
+        from opentelemetry.instrumentation.scenetest.harness.simpler import runner
 
         for title, text in report.sections:
             if title == f"Captured stderr {report.when}":
-                outputs.save("pytest", text)
+                runner.keep_timings("pytest", text)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(call: Any) -> None:
     """Note what the item failed with."""
     if state.instrumented and call.excinfo is not None:
-        from opentelemetry.instrumentation.scenetest.harness.simpler import workers
+        from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
 
-        if workers.item is not None and workers.item.error is None:
-            workers.item.error = call.excinfo.type
+        pytest_items.note_error(call.excinfo.type)

@@ -20,18 +20,17 @@ from opentelemetry.instrumentation.scenetest.conditions.harness import VARIABLES
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.native import logs
-from opentelemetry.instrumentation.scenetest.native.strace import (
+from opentelemetry.instrumentation.scenetest.native.markers import (
     AutoloadLine,
     CaseLine,
     ClockAnchor,
+    NativeSpan,
     Record,
     RuntimeHeader,
-    Span,
     Stamp,
-    read,
 )
-from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.native.strace import read
+from opentelemetry.instrumentation.scenetest.rundir import layout, logs
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
 
 DERIVED = "scenetest.derived"
@@ -146,7 +145,7 @@ def _listen(log: Path, leads: Mapping[int, tuple[str, ...]], told: Told) -> None
                 if (suite, name) == (case.suite, case.name):
                     case.outcome = outcome
                 case = outside
-            case Span() if not record.on_device and record.name.startswith(leads.get(record.pid, ())):
+            case NativeSpan() if not record.on_device and record.name.startswith(leads.get(record.pid, ())):
                 _extend(case, record)
             case ClockAnchor() if not told.anchor.pid:
                 told.anchor = record
@@ -164,7 +163,7 @@ def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
     nodes: dict[int, tuple[str, ...]] = {}
     chips: dict[int, tuple[str, ...]] = {}
     for record in records:
-        if isinstance(record, Span) and not record.on_device:
+        if isinstance(record, NativeSpan) and not record.on_device:
             if record.name.startswith(_NODES):
                 nodes[record.pid] = _NODES
             elif record.name.startswith(_CHIP):
@@ -172,7 +171,7 @@ def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
     return nodes or chips
 
 
-def _extend(case: Case, span: Span) -> None:
+def _extend(case: Case, span: NativeSpan) -> None:
     end_ns = span.start_ns + span.duration_ns
     run = case.runs.setdefault((span.pid, span.inv), _Run(span.start_ns, end_ns))
     run.start_ns, run.end_ns = min(run.start_ns, span.start_ns), max(run.end_ns, end_ns)

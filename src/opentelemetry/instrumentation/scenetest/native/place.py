@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Generic, TypeVar
 
-from opentelemetry.instrumentation.scenetest.native.strace import (
+from opentelemetry.instrumentation.scenetest.native.markers import (
     BIND,
     BindPhase,
     ClockAnchor,
     Drops,
+    NativeSpan,
     Record,
-    Span,
     Unreadable,
     Value,
 )
@@ -69,7 +69,7 @@ class Placed(Generic[T]):
     `rank_known` is False for a bind phase that lies in the binds of several ranks.
     """
 
-    span: Span
+    span: NativeSpan
     start_ns: int | None
     parent: Placed[T] | None
     window: Window[T] | None
@@ -130,8 +130,8 @@ def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> 
     """Put every record under the dispatch that contains it, else under the case, else under its process."""
     gathered = _gather(records)
     places = _Places(processes)
-    hosts: dict[int, list[Span]] = defaultdict(list)
-    devices: dict[tuple[int, int], list[Span]] = defaultdict(list)
+    hosts: dict[int, list[NativeSpan]] = defaultdict(list)
+    devices: dict[tuple[int, int], list[NativeSpan]] = defaultdict(list)
     for span in gathered.spans:
         if span.on_device:
             devices[span.pid, span.inv].append(span)
@@ -141,7 +141,7 @@ def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> 
     on_host: list[Placed[T]] = []
     for pid, spans in hosts.items():
         timelines = places.of(pid, spans, gathered.anchors.get(pid))
-        passes: dict[tuple[int, str], list[Span]] = defaultdict(list)
+        passes: dict[tuple[int, str], list[NativeSpan]] = defaultdict(list)
         for span in spans:
             passes[span.inv, span.name.partition(".")[0]].append(span)
         for same in passes.values():
@@ -165,7 +165,7 @@ def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> 
 
 @dataclass
 class _Gathered:
-    spans: list[Span] = field(default_factory=list[Span])
+    spans: list[NativeSpan] = field(default_factory=list[NativeSpan])
     phases: list[BindPhase] = field(default_factory=list[BindPhase])
     anchors: dict[int, ClockAnchor] = field(default_factory=dict[int, ClockAnchor])
     dropped: dict[int, int] = field(default_factory=dict[int, int])
@@ -180,13 +180,13 @@ def _gather(records: Iterable[Record]) -> _Gathered:
     known: set[tuple[object, ...]] = set()
     for record in records:
         match record:
-            case Span() | BindPhase():
+            case NativeSpan() | BindPhase():
                 identity = record[:-1]  # all but the attributes
                 if identity in known:
                     gathered.repeated += 1
                     continue
                 known.add(identity)
-                if isinstance(record, Span):
+                if isinstance(record, NativeSpan):
                     gathered.spans.append(record)
                 else:
                     gathered.phases.append(record)
@@ -255,7 +255,7 @@ class _Places(Generic[T]):
         }
         self._nowhere: _Timelines[T] = _Timelines(_Timeline(()), _Timeline(()))
 
-    def of(self, pid: int, spans: Sequence[Span], anchor: ClockAnchor | None) -> _Timelines[T]:
+    def of(self, pid: int, spans: Sequence[NativeSpan], anchor: ClockAnchor | None) -> _Timelines[T]:
         """The windows of a process that wrote these host spans: its own, else those of the process that forked it."""
         candidates = {pid: both for pid, both in self._timelines.items() if self._same_boot(pid, anchor)}
         owner = pid if pid in candidates else self._parent_of_child.get(pid) or self._likely_parent(spans, candidates)
@@ -268,7 +268,7 @@ class _Places(Generic[T]):
             return True
         return abs(anchor.wall_ns - anchor.mono_ns - offset) < _CLOCK_STEP_NS
 
-    def _likely_parent(self, spans: Sequence[Span], candidates: Mapping[int, _Timelines[T]]) -> int | None:
+    def _likely_parent(self, spans: Sequence[NativeSpan], candidates: Mapping[int, _Timelines[T]]) -> int | None:
         for kind in (attrgetter("dispatches"), attrgetter("cases")):
             timelines: dict[int, _Timeline[T]] = {pid: kind(both) for pid, both in candidates.items()}
             contained = {
@@ -292,11 +292,11 @@ class _Places(Generic[T]):
             parent = self._parents.get(parent)
 
 
-def _end(span: Span) -> int:
+def _end(span: NativeSpan) -> int:
     return span.start_ns + span.duration_ns
 
 
-def _tree(spans: Iterable[Span], timelines: _Timelines[T]) -> Iterator[Placed[T]]:
+def _tree(spans: Iterable[NativeSpan], timelines: _Timelines[T]) -> Iterator[Placed[T]]:
     """The host spans of one pass: each below the span of the next smaller depth that contains it."""
     open_at: dict[int, deque[Placed[T]]] = defaultdict(lambda: deque(maxlen=_AT_ONCE))
     for span in sorted(spans, key=attrgetter("start_ns", "depth")):
@@ -308,7 +308,7 @@ def _tree(spans: Iterable[Span], timelines: _Timelines[T]) -> Iterator[Placed[T]
         yield placed
 
 
-def _device_tree(spans: Iterable[Span], hosts: Sequence[Placed[T]]) -> Iterator[Placed[T]]:
+def _device_tree(spans: Iterable[NativeSpan], hosts: Sequence[Placed[T]]) -> Iterator[Placed[T]]:
     """The device spans of one pass, moved as a whole to the start of the host span that waited for the device."""
     ordered = sorted(spans, key=attrgetter("depth", "start_ns"))
     origin = min(span.start_ns for span in ordered)
@@ -349,5 +349,5 @@ def _bind_phases(phases: Iterable[BindPhase], hosts: Iterable[Placed[T]]) -> Ite
         else:
             windows = {id(bind.window): bind.window for bind in found}
             window = windows.popitem()[1] if len(windows) == 1 else None
-            span = Span(0, 0, 0, "0", 2, phase.name, start_ns, phase.duration_ns, phase.attributes)
+            span = NativeSpan(0, 0, 0, "0", 2, phase.name, start_ns, phase.duration_ns, phase.attributes)
             yield Placed(span, start_ns, None, window, rank_known=not found)

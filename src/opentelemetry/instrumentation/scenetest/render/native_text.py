@@ -11,7 +11,7 @@ from rich.table import Table
 from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, Pass, passes
 from opentelemetry.instrumentation.scenetest.analyse.tree import tree
-from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Counts, Native, Placed
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
@@ -23,10 +23,10 @@ _LABELS = {"control plane": "control plane/pass"}
 class NativeView:
     """The native records of a run by the dispatch or case that they stand under."""
 
-    def __init__(self, native: Native[Owner]) -> None:
+    def __init__(self, native: Native[Enclosing]) -> None:
         self.counts = native.counts
-        self._spans: dict[str, list[Placed[Owner]]] = defaultdict(list)
-        self._passes: dict[str, list[Pass[Owner]]] = defaultdict(list)
+        self._spans: dict[str, list[Placed[Enclosing]]] = defaultdict(list)
+        self._passes: dict[str, list[Pass[Enclosing]]] = defaultdict(list)
         for placed in native.spans:
             if placed.window:
                 self._spans[placed.window.owner.span.span_id].append(placed)

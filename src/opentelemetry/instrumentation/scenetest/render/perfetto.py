@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
 from opentelemetry.instrumentation.scenetest.deliver.resources import masked
-from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
@@ -94,7 +94,7 @@ def _order(span: Span) -> tuple[int, int]:
     return span.start_ns, -(span.duration_ns or 0)
 
 
-def _native_events(native: Native[Owner]) -> Iterator[dict[str, Any]]:
+def _native_events(native: Native[Enclosing]) -> Iterator[dict[str, Any]]:
     """The native spans on the lanes of the processes and threads that wrote them, device spans on one beside."""
     named: set[tuple[int, int]] = set()
     for placed in native.spans:

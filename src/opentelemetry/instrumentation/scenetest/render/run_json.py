@@ -7,12 +7,12 @@ from typing import Any
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.analyse.tree import by_name
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
-from opentelemetry.instrumentation.scenetest.native.logs import Owner
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 
-def document(run: Run, native: Native[Owner] | None = None) -> dict[str, Any]:
+def document(run: Run, native: Native[Enclosing] | None = None) -> dict[str, Any]:
     """Return a run as the object that `show --json` prints; docs/reference/json.md says what it holds.
 
     Args:

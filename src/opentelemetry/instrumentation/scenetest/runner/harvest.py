@@ -55,7 +55,7 @@ class Harvest:
         Returns:
             A sentence for each log that could not be copied.
         """
-        from opentelemetry.instrumentation.scenetest.native import logs
+        from opentelemetry.instrumentation.scenetest.rundir import logs
 
         problems: list[str] = []
         for name, file in self._logs():

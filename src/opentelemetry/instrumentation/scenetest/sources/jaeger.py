@@ -20,8 +20,8 @@ from urllib.request import urlopen
 from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.native.markers import NativeSpan
 from opentelemetry.instrumentation.scenetest.native.place import Placed, Window
-from opentelemetry.instrumentation.scenetest.native.strace import Span as Record
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
 from opentelemetry.instrumentation.scenetest.sources.repetitions import CALLABLE, device_names, key_of, ranks_of
 
@@ -240,10 +240,10 @@ def _native(spans: Iterable[Span], owners: set[tuple[str, str]]) -> list[Placed[
     return [place(span) for span in native.values()]
 
 
-def _record(span: Span) -> Record:
+def _record(span: Span) -> NativeSpan:
     of = span.attributes
     on_device = of.get("scenetest.clock") == "device"
-    return Record(
+    return NativeSpan(
         pid=int(span.resource.get("process.pid", 0)),
         tid=int(of.get("thread.id", 0)),
         inv=int(of["simpler.inv"]),

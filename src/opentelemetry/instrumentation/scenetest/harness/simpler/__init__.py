@@ -48,9 +48,9 @@ def logs_autoload() -> bool:
 
 def import_hooks() -> None:
     """Import all that the hooks need, so that a forked child imports nothing."""
-    from opentelemetry.instrumentation.scenetest.harness.simpler import build, cases, outputs, runner, workers
+    from opentelemetry.instrumentation.scenetest.harness.simpler import build, cases, pytest_items, runner, workers
 
-    _ = build, cases, outputs, runner, workers
+    _ = build, cases, pytest_items, runner, workers
 
 
 def install() -> None:

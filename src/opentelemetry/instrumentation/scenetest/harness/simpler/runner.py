@@ -1,4 +1,8 @@
-"""Hook on `simpler_setup.parallel_scheduler`: a job with an environment of its own is told which run it belongs to."""
+"""Hook on `simpler_setup.parallel_scheduler`, which starts Python processes and captures their output.
+
+A job with its own environment gets the variable that names the run. The native timings in captured output are kept: the
+harness prints none of that output.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,30 @@ from copy import copy
 from functools import wraps
 
 from opentelemetry.instrumentation.scenetest import faults
-from opentelemetry.instrumentation.scenetest.harness.simpler import outputs
 from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Hook
+from opentelemetry.instrumentation.scenetest.native import markers
 from opentelemetry.instrumentation.scenetest.record.state import state
-from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.rundir import layout, logs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
+
+
+def keep_timings(source: str, text: str) -> None:
+    """Keep captured output in a log of the run if it holds native timings.
+
+    Args:
+        source: who captured it.
+        text: the output.
+    """
+    try:
+        if state.directory is not None and markers.has_timings(text):
+            logs.keep(state.directory, source, text)
+    except Exception as error:
+        faults.swallow(f"keep the output that {source} captured", error)
 
 
 def _run_jobs(original: Function) -> Function:
@@ -28,8 +46,8 @@ def _run_jobs(original: Function) -> Function:
         results = original(jobs, *args, **keywords)
         try:
             for result in results:
-                # The runner prints no output of a child, not even of one that failed.
-                outputs.save("runner", result.output)
+                # The harness prints no output of a child, not even of a child that failed.
+                keep_timings("runner", result.output)
         except Exception as error:
             faults.swallow("keep the output of the runner's children", error)
         return results
@@ -38,11 +56,11 @@ def _run_jobs(original: Function) -> Function:
 
 
 def _joined(job: Any) -> Any:
-    if job.env is None or state.directory is None:  # None is inherited, and so is the variable
+    if job.env is None or state.directory is None:  # None means inherited: then the variable is inherited too
         return job
     joined = copy(job)
     joined.env = {**job.env, layout.RUN_VARIABLE: state.directory}
     return joined
 
 
-HOOKS = (Hook("run_jobs", _run_jobs, "what a job with an environment of its own does"),)
+HOOKS = (Hook("run_jobs", _run_jobs, "what a job with its own environment does"),)

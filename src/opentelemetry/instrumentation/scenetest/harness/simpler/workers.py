@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import wraps
 from weakref import ref
 
 from opentelemetry.instrumentation.scenetest import faults
-from opentelemetry.instrumentation.scenetest.harness.simpler import facts
+from opentelemetry.instrumentation.scenetest.harness.simpler import facts, pytest_items
 from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Hook
 from opentelemetry.instrumentation.scenetest.record import observe, recorder, session
 from opentelemetry.instrumentation.scenetest.record.state import state
@@ -18,40 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
-
-
-class Item:
-    """A pytest item, which becomes a case at its first dispatch outside any.
-
-    Args:
-        nodeid: pytest's id of it.
-
-    Attributes:
-        error: type of the exception that the item failed with.
-    """
-
-    def __init__(self, nodeid: str) -> None:
-        self.error: type[BaseException] | None = None
-        self._suite, _, self._name = nodeid.rpartition("::")
-        self._pid = os.getpid()
-        self._case: recorder.case | None = None
-
-    def begin(self, worker: Any) -> bool:
-        """Open the case, once, and not in a child that was forked meanwhile; tell whether that was now."""
-        if self._case is not None or os.getpid() != self._pid:
-            return False
-        self._case = recorder.case(self._suite, self._name, **facts.of_worker(worker))  # type: ignore[arg-type]
-        self._case.__enter__()
-        return True
-
-    def end(self) -> None:
-        """Close the case, if it was opened."""
-        if self._case is not None:
-            self._case.__exit__(self.error, None, None)
-
-
-item: Item | None = None
-"""The pytest item that runs."""
 
 
 class _Submitted(recorder.dispatch):
@@ -184,7 +149,7 @@ def _attributes(worker: Any, args: tuple[Any, ...], keywords: Mapping[str, Any])
     """Attributes of a dispatch: none within a case, which has them; outside any, what a case would have."""
     try:
         span = recorder.current()
-        if (span is not None and span.holder is not None) or (item is not None and item.begin(worker)):
+        if (span is not None and span.holder is not None) or pytest_items.begin_case(worker):
             return {}
         return {"callable": facts.of_callable(args[0] if args else keywords["callable"]), **facts.of_worker(worker)}
     except Exception as error:

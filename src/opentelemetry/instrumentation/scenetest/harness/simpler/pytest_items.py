@@ -1,0 +1,71 @@
+"""pytest items as cases: a test that dispatches outside a SceneTestCase becomes a case named by its node id."""
+
+from __future__ import annotations
+
+import os
+
+from opentelemetry.instrumentation.scenetest.harness.simpler import facts
+from opentelemetry.instrumentation.scenetest.record import recorder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class _Item:
+    """One running item.
+
+    Attributes:
+        error: type of the exception that the item failed with.
+    """
+
+    def __init__(self, nodeid: str) -> None:
+        self.error: type[BaseException] | None = None
+        self._suite, _, self._name = nodeid.rpartition("::")
+        self._pid = os.getpid()
+        self._case: recorder.case | None = None
+
+    def begin_case(self, worker: Any) -> bool:
+        # Not in a child that was forked meanwhile: the item is the parent's.
+        if self._case is not None or os.getpid() != self._pid:
+            return False
+        attributes: dict[str, Any] = facts.of_worker(worker)
+        self._case = recorder.case(self._suite, self._name, **attributes)
+        self._case.__enter__()
+        return True
+
+    def end(self) -> None:
+        if self._case is not None:
+            self._case.__exit__(self.error, None, None)
+
+
+_running: list[_Item] = []
+"""The running items. An item may run others in this process, as tests that use pytester do."""
+
+
+def start(nodeid: str) -> None:
+    """Note that an item runs. Its case opens at its first dispatch outside any case."""
+    _running.append(_Item(nodeid))
+
+
+def end() -> None:
+    """End the item that started last, and its case if there is one."""
+    _running.pop().end()
+
+
+def note_error(kind: type[BaseException]) -> None:
+    """Note what the running item failed with. The first error counts."""
+    if _running and _running[-1].error is None:
+        _running[-1].error = kind
+
+
+def begin_case(worker: Any) -> bool:
+    """Open the case of the running item, once.
+
+    Args:
+        worker: the Worker that dispatches.
+
+    Returns:
+        Whether it was opened now.
+    """
+    return bool(_running) and _running[-1].begin_case(worker)

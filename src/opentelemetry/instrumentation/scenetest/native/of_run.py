@@ -1,0 +1,71 @@
+"""The native spans of a run, each under the dispatch or case that encloses it.
+
+Nothing is stored: the logs stay as they were written and are read again each time. So nothing can get out of step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.native.markers import Record
+from opentelemetry.instrumentation.scenetest.native.place import Native, ProcessWindows, Window, place
+from opentelemetry.instrumentation.scenetest.native.strace import read
+from opentelemetry.instrumentation.scenetest.rundir import logs, reader
+from opentelemetry.instrumentation.scenetest.rundir.span import Span
+
+RUN_ID = "scenetest.run_id"
+"""Attribute of a dispatch: the harness's own number for it, where its handle had one."""
+
+WORKERS = "scenetest.workers.pids"
+"""Attribute of a case, or of a dispatch outside any case: the pids of the workers that its Worker forked."""
+
+_NOT_ENDED = 2**63 - 1
+
+
+class Enclosing(NamedTuple):
+    """The dispatch or case that encloses native spans, with its process."""
+
+    process: reader.Process
+    span: Span
+
+
+def native_spans(directory: Path, recorded: Iterable[tuple[reader.Process, Iterable[Span]]]) -> Native[Enclosing]:
+    """Return the native spans in the logs of a run, each under the dispatch or case that encloses it.
+
+    Args:
+        directory: the run directory.
+        recorded: the processes of the run with their spans.
+    """
+    windows = [_windows(process, list(spans)) for process, spans in recorded]
+    return place(_records(logs.logs_of(directory)), windows)
+
+
+def _records(paths: Iterable[Path]) -> Iterator[Record]:
+    for path in paths:
+        with path.open("rb") as file:
+            yield from read(file)
+
+
+def _windows(process: reader.Process, spans: Sequence[Span]) -> ProcessWindows[Enclosing]:
+    return ProcessWindows(
+        process.pid,
+        process.facts.get("parent_pid"),
+        [_window(process, span) for span in spans if span.kind == "dispatch"],
+        [_window(process, span) for span in spans if span.kind == "case"],
+        process.unix_ns(0),
+        frozenset(int(pid) for span in spans for pid in _words(span.attributes.get(WORKERS)) if pid.isdigit()),
+    )
+
+
+def _words(value: Value | None) -> list[str]:
+    return str(value or "").split(",")
+
+
+def _window(process: reader.Process, span: Span) -> Window[Enclosing]:
+    """Return the window of a span. One that never returned has no end: nothing in its process came after it."""
+    run_id = span.attributes.get(RUN_ID)
+    end_ns = _NOT_ENDED if span.end_ns is None else span.end_ns
+    return Window(Enclosing(process, span), span.start_ns, end_ns, run_id if isinstance(run_id, int) else None)
