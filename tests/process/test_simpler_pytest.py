@@ -101,7 +101,7 @@ def test_a_test_that_overrides_test_run_is_a_case_named_by_its_node_id(session: 
 
 def test_a_case_that_never_calls_run_is_recorded_without_dispatches(session: Run) -> None:
     _, case = cases(session)["TestNativeLifecycle::default"]
-    assert case.dispatches == []
+    assert not list(case.dispatches)
 
 
 def test_scene_test_is_hooked_although_pytest_loads_it_past_import_hooks(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_an_item_is_a_case_when_it_dispatches_by_itself_with_the_outcome_of_the_item(items: Run) -> None:
     process, _ = cases(items)["test_items.py::test_passes"]
-    assert process.dispatches == []
+    assert not list(process.dispatches)
     assert [(one.span.name, one.span.outcome, len(one.dispatches)) for one in process.cases] == [
         ("test_passes", "pass", 2),
         ("test_fails", "fail", 1),

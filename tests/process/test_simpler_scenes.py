@@ -50,7 +50,7 @@ def test_every_case_is_recorded_with_its_rounds(vector: tuple[Run, str]) -> None
     recorded = [(one.span.suite, one.span.name, one.span.outcome) for one in process.cases]
     assert recorded == [("TestVector", "default", "pass"), ("TestVector", "no_golden", "pass")]
     assert [[one.round for one in case.dispatches] for case in process.cases] == [[0, 1], [0, 1]]
-    assert process.dispatches == []
+    assert not list(process.dispatches)
     assert process.record.ended == "clean"
 
 
@@ -99,7 +99,7 @@ def test_the_children_of_the_module_runner_join_the_run_although_their_output_is
 ) -> None:
     run, output = group
     parent, process = run.processes
-    assert (parent.cases, parent.dispatches) == ([], [])
+    assert (parent.cases, list(parent.dispatches)) == ([], [])
     assert "--level" in process.record.facts["command"]
     assert process.record.conditions["scenetest.stderr"] == "pipe"
     assert "STRACE" not in output

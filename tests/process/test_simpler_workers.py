@@ -110,7 +110,7 @@ def test_a_run_within_a_dispatch_of_the_caller_is_recorded_once(tmp_path: Path) 
     )
     process = only_process(run)
     assert [one.round for one in process.cases[0].dispatches] == [5]
-    assert process.dispatches == []
+    assert not list(process.dispatches)
 
 
 def test_what_holds_at_worker_init_is_what_is_recorded(tmp_path: Path) -> None:
