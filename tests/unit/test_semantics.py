@@ -70,7 +70,7 @@ def test_what_says_how_a_span_ended(kind: str, attributes: dict[str, Value | Non
 @pytest.mark.parametrize(
     ("outcome", "error_type", "code", "description"),
     [
-        ("pass", None, StatusCode.OK, None),
+        ("pass", None, StatusCode.UNSET, None),
         ("fail", "AssertionError", StatusCode.ERROR, "AssertionError"),
         ("error", "ValueError", StatusCode.ERROR, "ValueError"),
         ("aborted", None, StatusCode.ERROR, "aborted"),
@@ -109,7 +109,16 @@ def test_the_span_of_a_run_has_ids_that_every_process_can_derive() -> None:
     context = semantics.run_context({"id": "0123456789abcdef0123456789abcdef", "by": "run"})
     assert context is not None
     assert (context.trace_id, context.span_id) == (0x0123456789ABCDEF0123456789ABCDEF, 0x0123456789ABCDEF)
-    assert (context.is_remote, context.trace_flags.sampled) == (False, True)
+    assert (context.is_remote, context.trace_flags.sampled) == (True, True)
+
+
+def test_the_span_of_a_run_below_a_traceparent_is_in_its_trace() -> None:
+    header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+    run = {"id": "0123456789abcdef" * 2, "by": "run", "traceparent": header, "tracestate": "vendor=1"}
+    context = semantics.run_context(run)
+    assert context is not None
+    assert (context.trace_id, context.span_id) == (0x0AF7651916CD43DD8448EB211C80319C, 0x0123456789ABCDEF)
+    assert (context.trace_flags.sampled, context.trace_state.to_header()) == (False, "vendor=1")
 
 
 @pytest.mark.parametrize("run", [{}, {"by": "run"}, {"id": "0" * 32, "by": "instrument"}])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
-from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
+from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags, TraceState
 
+from opentelemetry.instrumentation.scenetest import traceparent
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
+
+    from opentelemetry.instrumentation.scenetest.traceparent import Carried, Parent
 
     class Described(Protocol):
         """What has to be known of a span, by either side."""
@@ -48,6 +51,12 @@ if TYPE_CHECKING:
 
 
 SCOPE_NAME = "opentelemetry.instrumentation.scenetest"
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
+"""The semantic conventions that the names of attributes follow."""
+
+DURATION = "scenetest.duration_ns"
+"""What was measured, where the span itself is wider."""
+
 _FAILED = frozenset({"fail", "error", "aborted"})
 _INT64_LIMIT = 1 << 63
 
@@ -96,24 +105,43 @@ def ending(kind: str, outcome: str, error_type: str | None) -> dict[str, Value |
 
 
 def status(outcome: str, error_type: str | None) -> Status:
-    """Return the status of a span by its outcome; what was skipped or is unknown has none."""
+    """Return the status of a span by its outcome. Without an error it is left unset, as instrumentations should."""
     if outcome in _FAILED:
         return Status(StatusCode.ERROR, error_type or outcome)
-    return Status(StatusCode.OK if outcome == "pass" else StatusCode.UNSET)
+    return Status(StatusCode.UNSET)
+
+
+def run_parent(run: Mapping[str, Any]) -> Parent | None:
+    """Return the parent of a run: the `TRACEPARENT` that `scenetest-otel run` was started with."""
+    return traceparent.parse(run.get("traceparent") or "", run.get("tracestate") or "")
 
 
 def run_context(run: Mapping[str, Any]) -> SpanContext | None:
     """Return the context of the span of a run that `scenetest-otel run` made.
 
-    Its ids are derived from the run's, so that every process can link to it.
+    Its ids are derived from the run's, or from the run's parent, so that every process can link to it.
     """
     run_id = run.get("id")
-    return span_context(run_id, run_id[:16]) if run_id and run.get("by") == "run" else None
+    if not run_id or run.get("by") != "run":
+        return None
+    parent = run_parent(run)
+    trace, carried = (parent.trace, parent.carried) if parent else (run_id, traceparent.SAMPLED)
+    return span_context(trace, run_id[:16], carried, remote=True)
 
 
-def span_context(trace_id: str, span_id: str) -> SpanContext:
-    """Return the context of a span of ours by its ids in hexadecimal."""
-    return SpanContext(int(trace_id, 16), int(span_id, 16), False, TraceFlags(TraceFlags.SAMPLED))
+def span_context(
+    trace_id: str, span_id: str, carried: Carried = traceparent.SAMPLED, *, remote: bool = False
+) -> SpanContext:
+    """Return the context of a span.
+
+    Args:
+        trace_id: in hexadecimal.
+        span_id: in hexadecimal.
+        carried: what its trace hands on.
+        remote: whether it is a span of another process than the one that refers to it.
+    """
+    state = TraceState.from_header([carried.state]) if carried.state else None
+    return SpanContext(int(trace_id, 16), int(span_id, 16), remote, TraceFlags(carried.flags), state)
 
 
 def clean(given: Mapping[str, Value | None]) -> dict[str, Value]:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import overload
 
+from opentelemetry.instrumentation.scenetest.rundir.added import NOTHING_ADDED
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _NO_ROUND = -1
@@ -35,7 +36,8 @@ class Dispatches(Sequence[Span]):
             self._sorted = False
         self._starts.append(span.start_ns)
         self._ends.append(span.start_ns if span.end_ns is None else span.end_ns)
-        if span.end_ns is None or span.outcome != "pass" or span.attributes or span.round is None or not span.sampled:
+        is_usual = span.end_ns is not None and span.outcome == "pass" and not span.attributes
+        if not is_usual or span.round is None or span.added is not NOTHING_ADDED:
             self._kept[place] = span
             self._rounds.append(_NO_ROUND)
             self._ids.append(0)
@@ -112,6 +114,7 @@ class Dispatches(Sequence[Span]):
             "pass",
             None,
             model.live,
+            model.carried,
             changes=model.changes,
         )
 

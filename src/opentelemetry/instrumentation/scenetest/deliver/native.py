@@ -39,7 +39,7 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         if placed.window is None or placed.start_ns is None:
             continue
         owner = placed.window.owner
-        if not owner.span.sampled:
+        if not owner.span.carried.is_sampled:
             continue
         key = (placed.span.pid, id(owner.span.conditions))
         if key not in resources:

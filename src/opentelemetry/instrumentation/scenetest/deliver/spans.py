@@ -71,7 +71,7 @@ def of_journal(
             continue
         if case_links is not None and span.kind == "case" and len(case_links) < _LINKS:
             case_links.append(_link(span))
-        if not span.live:
+        if not span.live and span.carried.is_sampled:
             yield build.span(span)
 
 

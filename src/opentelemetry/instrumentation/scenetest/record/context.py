@@ -5,26 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
+from opentelemetry.instrumentation.scenetest.record import sampling
 from opentelemetry.instrumentation.scenetest.record.finder import is_initializing
+from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried, Parent, from_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Span
 
+    from opentelemetry.instrumentation.scenetest.record.current_span import CurrentSpan
+
     Attached = tuple[Context, Context, Span]
 
 _API = "opentelemetry.trace"
-
-
-class Parent:
-    """The span that a case continues, as lower-case hexadecimal ids."""
-
-    __slots__ = ("id", "trace")
-
-    def __init__(self, trace: str, span: str) -> None:
-        self.trace = trace
-        self.id = span
+_SUPPRESS = "suppress_instrumentation"
+"""The key that `opentelemetry.instrumentation.utils.suppress_instrumentation()` sets. Importing it would cost 65 ms."""
 
 
 def in_use() -> bool:
@@ -38,34 +34,52 @@ def in_use() -> bool:
     return _api is not None or not is_initializing(api)
 
 
+def is_suppressed() -> bool:
+    """Tell whether the program has switched instrumentations off here, with `suppress_instrumentation()`."""
+    return in_use() and bool((_api or _Api()).get_value(_SUPPRESS))
+
+
 def parent() -> Parent | None:
     """Return the caller's current span, else the `TRACEPARENT` that the user set, else nothing."""
     if in_use():
-        from opentelemetry import trace
-
-        current = trace.get_current_span().get_span_context()
+        api = _api or _Api()
+        span = api.get_current_span()
+        current = span.get_span_context()
         if current.is_valid:
-            return Parent(trace.format_trace_id(current.trace_id), trace.format_span_id(current.span_id))
-    return _from_traceparent(os.environ.get("TRACEPARENT", ""))
+            if isinstance(span, api.span):
+                return Parent(f"{current.trace_id:032x}", f"{current.span_id:016x}", span.carried)
+            carried = Carried(int(current.trace_flags), current.trace_state.to_header() if current.trace_state else "")
+            return Parent(f"{current.trace_id:032x}", f"{current.span_id:016x}", carried, remote=current.is_remote)
+    return from_environment(os.environ)
 
 
-def _from_traceparent(header: str) -> Parent | None:
-    # https://www.w3.org/TR/trace-context/#traceparent-header: version-trace-parent-flags, all lower-case hexadecimal
-    parts = header.strip().split("-")
-    if len(parts) < 4 or [len(part) for part in parts[:4]] != [2, 32, 16, 2] or parts[0] == "ff":
-        return None
-    if not set("".join(parts[:4])) <= set("0123456789abcdef") or not (int(parts[1], 16) and int(parts[2], 16)):
-        return None
-    return Parent(parts[1], parts[2])
+def begin_trace(name: str) -> tuple[str, Carried]:
+    """Return the id of a new trace and what its spans hand on: the trace of a case or process without a parent.
 
+    It is sampled unless `OTEL_TRACES_SAMPLER` says otherwise. Spans that the program makes inside follow the sampler of
+    its own provider, as they would without us.
 
-def attach(trace_id: str, span_id: int) -> Attached:
-    """Make a span of ours the current one, and return what `restore` needs.
-
-    Sampled, since the user's own spans below an unsampled one would not reach the user's backend.
+    Args:
+        name: of the span that begins it.
     """
+    trace_id = os.urandom(16).hex()
+    carried = sampling.of_root(trace_id)
+    if in_use() and (carried is None or carried.is_sampled):
+        provider = (_api or _Api()).get_tracer_provider()
+        of_program = sampling.by_provider(provider, int(trace_id, 16), name)
+        if of_program is not None:
+            ours = of_program.flags if carried is None else carried.flags
+            return trace_id, Carried(ours, of_program.state, handed_on=of_program.flags)
+    return trace_id, carried or sampling.of_unknown()
+
+
+def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, CurrentSpan]:
+    """Make a span of ours the current one; return what `restore` needs, and the span, which takes what is set on it."""
     api = _api or _Api()
-    return attach_span(api.span(api.span_context(int(trace_id, 16), span_id, False, api.sampled)))
+    flags = api.sampled if carried.handed_on == SAMPLED.flags else api.trace_flags(carried.handed_on)
+    state = api.trace_state([carried.state]) if carried.state else None
+    span = api.span(api.span_context(int(trace_id, 16), span_id, False, flags, state), carried)
+    return attach_span(span), span
 
 
 def attach_span(span: Span) -> Attached:
@@ -92,14 +106,19 @@ class _Api:
     def __init__(self) -> None:
         global _api
         from opentelemetry import context, trace
+        from opentelemetry.instrumentation.scenetest.record.current_span import CurrentSpan
 
         self.attach = context.attach
         self.get_current = context.get_current
+        self.get_value = context.get_value
         self.get_current_span = trace.get_current_span
+        self.get_tracer_provider = trace.get_tracer_provider
         self.set_span_in_context = trace.set_span_in_context
-        self.span = trace.NonRecordingSpan
+        self.span = CurrentSpan
         self.span_context = trace.SpanContext
-        self.sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
+        self.sampled = trace.TraceFlags(SAMPLED.flags)
+        self.trace_flags = trace.TraceFlags
+        self.trace_state = trace.TraceState.from_header
         _api = self
 
 

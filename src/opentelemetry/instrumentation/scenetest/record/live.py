@@ -19,7 +19,9 @@ from opentelemetry import trace
 from opentelemetry.instrumentation.scenetest import faults, semantics
 from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.files import read
+from opentelemetry.instrumentation.scenetest.record import outcomes
 from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.traceparent import Carried
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 TYPE_CHECKING = False
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.context import Context
-    from opentelemetry.trace import Span, Tracer, TracerProvider
+    from opentelemetry.trace import Span, Status, Tracer, TracerProvider
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
+    from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
 
 _USING = "make spans with the program's own tracer provider"
 _NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
@@ -53,13 +56,12 @@ class Live:
     Attributes:
         span: the provider's span.
         case: the case that it lies in; itself for a case.
-        last_end: when the last span below it ended, in monotonic nanoseconds.
+        last_end: when the last span below it ended, in Unix nanoseconds.
     """
 
     __slots__ = (
         "_above",
         "_carried",
-        "_opened",
         "_run",
         "_start",
         "_tracer",
@@ -90,8 +92,8 @@ class Live:
         self.kind, self.name, self.suite, self.round, self.attributes = kind, name, suite, round, attributes
         self.case: Live | None = self if kind == "case" else above.case if above else None
         self._tracer, self._run, self._above = tracer, run, above
-        self._start, self._opened = time_ns(), monotonic_ns()
-        self.last_end = self._opened
+        self._start = time_ns()
+        self.last_end = self._start
         self._carried: tuple[Mapping[str, Value], dict[str, Value]] = ({}, {})
 
     def begin_below(
@@ -131,46 +133,71 @@ class Live:
         return trace.format_trace_id(made.trace_id), made.span_id
 
     @property
-    def mark(self) -> dict[str, bool]:
+    def carried(self) -> Carried:
+        """What it hands on."""
+        made = self.span.get_span_context()
+        return Carried(int(made.trace_flags), made.trace_state.to_header() if made.trace_state else "")
+
+    @property
+    def mark(self) -> dict[str, int | str]:
         """What the journal says of it, so that nobody exports it again."""
-        return {"live": True, **({} if self.span.get_span_context().trace_flags.sampled else {"sampled": False})}
+        return {"live": True, "flags": int(self.span.get_span_context().trace_flags), **self.carried.fields()}
 
     def end(
-        self,
-        start: int,
-        end: int,
-        outcome: str,
-        error_type: str | None,
-        attributes: Mapping[str, Any] | None,
-        in_force: Mapping[str, Value],
+        self, start: int, end: int, ending: Ending, attributes: Mapping[str, Any] | None, in_force: Mapping[str, Value]
     ) -> None:
         """End the provider's span.
 
-        It lasts exactly as long as what was measured. The provider's own work before that puts it as much too early.
+        It contains what the program's own spans inside it cover, so it is wider than what was measured by the
+        provider's own work. `scenetest.duration_ns` says what was measured.
 
         Args:
             start: monotonic nanoseconds.
             end: the same.
-            outcome: `pass`, `fail`, `error` or `skipped`.
-            error_type: `error.type` of the exception that left it.
+            ending: the exception that left it, or its type; None for none.
             attributes: further attributes, known only now.
             in_force: the conditions of the process, which go on a case.
         """
-        if self._above is not None:
-            self._above.last_end = end
         try:
-            known = semantics.clean({**(attributes or {}), **semantics.ending(self.kind, outcome, error_type)})
+            # By the clock of the program's own spans. In this order a delay between the two reads makes it wider.
+            ago = monotonic_ns() - end
+            at = time_ns() - ago
+            if self._above is not None:
+                self._above.last_end = max(self._above.last_end, at)
+            outcome, error = outcomes.told(ending)
+            error_type = None if error is None else outcomes.error_type(error)
+            said = {**(attributes or {}), semantics.DURATION: end - start}
+            known = semantics.clean({**said, **semantics.ending(self.kind, outcome, error_type)})
             if self.kind == "case":
-                known |= self._conditions(in_force)
+                known = self._conditions(in_force) | known
             self.span.set_attributes(known)
-            self.span.set_status(semantics.status(outcome, error_type))
-            self.span.end(self._start + end - start)
-        except Exception as error:
-            faults.swallow(_USING, error)
+            self._insist(known, in_force)
+            if error is not None:
+                self._fail(ending, semantics.status(outcome, error_type), at)
+            self.span.end(at)
+        except Exception as fault:
+            faults.swallow(_USING, fault)
 
     def end_at_last(self) -> None:
         """End the span of a process where the last span below it did."""
-        self.end(self._opened, self.last_end, "pass", None, None, {})
+        try:
+            self.span.end(self.last_end)
+        except Exception as error:
+            faults.swallow(_USING, error)
+
+    def _fail(self, ending: Ending, status: Status, at: int) -> None:
+        """Say what went wrong; a status that the program set stays."""
+        if isinstance(ending, BaseException):
+            self.span.record_exception(ending, timestamp=at)
+        present = getattr(self.span, "status", None)
+        if present is None or present.is_unset:
+            self.span.set_status(status)
+
+    def _insist(self, ending: Mapping[str, Value], in_force: Mapping[str, Value]) -> None:
+        """Set our attributes once more where the limit of the provider has dropped some: others go before ours."""
+        if getattr(self.span, "dropped_attributes", 0):
+            conditions = self._conditions(in_force) if self.kind == "dispatch" else {}
+            self.span.set_attributes({**conditions, **semantics.clean(semantics.attributes(self)), **ending})
 
     def _conditions(self, in_force: Mapping[str, Value]) -> dict[str, Value]:
         """Return what a resource of ours would hold; made once a case for as long as the conditions are the same."""
@@ -198,7 +225,7 @@ def begin(
         provider = given or _global()
         if provider is None:
             return None
-        tracer = provider.get_tracer(semantics.SCOPE_NAME, __version__)
+        tracer = provider.get_tracer(semantics.SCOPE_NAME, __version__, schema_url=semantics.SCHEMA_URL)
         return _begun(Live(tracer, _facts(directory), None, kind, attributes, **names), {})
     except Exception as error:
         faults.swallow(_USING, error)

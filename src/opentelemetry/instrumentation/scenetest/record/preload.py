@@ -43,19 +43,20 @@ def _recording() -> None:
     import json
     import shlex
     import threading
+    import traceback
 
     from opentelemetry.instrumentation.scenetest.conditions import logline
     from opentelemetry.instrumentation.scenetest.record import autoload, decorate, observe, outcomes
     from opentelemetry.instrumentation.scenetest.rundir import lines
 
-    _ = atexit, json, shlex, threading, logline, decorate, lines, observe, outcomes
+    _ = atexit, json, shlex, threading, traceback, logline, decorate, lines, observe, outcomes
     autoload.installed()
 
 
 def _api() -> None:
-    from opentelemetry.instrumentation.scenetest.record import live
+    from opentelemetry.instrumentation.scenetest.record import current_span, live
 
-    _ = live
+    _ = current_span, live
 
 
 def _watcher() -> None:

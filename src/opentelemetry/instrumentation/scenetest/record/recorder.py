@@ -5,13 +5,13 @@ Whatever goes wrong in here ends in one guard and never reaches the harness.
 
 from __future__ import annotations
 
-import os
 from contextvars import ContextVar
 from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.record import autoload, context, session
 from opentelemetry.instrumentation.scenetest.record.state import state
+from opentelemetry.instrumentation.scenetest.traceparent import Parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
+    from opentelemetry.instrumentation.scenetest.record.current_span import CurrentSpan
     from opentelemetry.instrumentation.scenetest.record.live import Live
+    from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
+    from opentelemetry.instrumentation.scenetest.traceparent import Carried
 
     Self = TypeVar("Self", bound="Span")
 
@@ -49,6 +52,8 @@ class Span:
         "_entered",
         "_head",
         "_repeats",
+        "_seen",
+        "carried",
         "holder",
         "live",
         "number",
@@ -62,6 +67,8 @@ class Span:
     number: int
     """The span id as a number."""
     trace: str
+    carried: Carried
+    """What the trace hands on to the spans below."""
     start: int
     holder: Span | None
     """The case or dispatch that this span is or lies in: the parent of what is recorded inside."""
@@ -78,6 +85,8 @@ class Span:
         """What is open by a second entry, which is a span of its own: it may come before the first has ended."""
         self.live: Live | None = None
         """The same span on a provider that is not ours."""
+        self._seen: CurrentSpan | None = None
+        """The same span as the rest of the program sees it, where that could use one."""
 
     @property
     def id(self) -> str:
@@ -88,7 +97,7 @@ class Span:
         span = self
         try:
             recording = state.session or session.begin()
-            if recording is not None:
+            if recording is not None and not context.is_suppressed():
                 if self._entered:
                     span = self._repeat()
                 self._entered = True
@@ -107,7 +116,7 @@ class Span:
             span.leave()
             recording, span.session = span.session, None
             if recording is not None and recording is state.session:
-                span._close(recording, end, kind)
+                span._close(recording, end, kind if error is None else error)
         except Exception as fault:
             faults.swallow("record everything", fault)
 
@@ -130,6 +139,10 @@ class Span:
         if self._head is None:
             self._head = (_OPEN_HEAD % (self.trace, self.id)).encode("ascii")
         return self._head
+
+    def as_parent(self) -> Parent:
+        """Return the span as what a case inside it continues."""
+        return Parent(self.trace, self.id, self.carried)
 
     def _again(self: Self) -> Self:
         """Return a new span of the same arguments: a decorated function may be called many times, and at once."""
@@ -164,36 +177,46 @@ class Span:
         if self.live is not None:
             self._attached = context.attach_span(self.live.span)
         elif recording.recording and context.in_use():
-            self._attached = context.attach(self.trace, self.number)
+            self._attached, self._seen = context.attach(self.trace, self.number, self.carried)
 
     def _close(
-        self,
-        recording: session.Session,
-        end: int,
-        kind: type[BaseException] | None,
-        attributes: Mapping[str, object] | None = None,
+        self, recording: session.Session, end: int, ending: Ending, attributes: Mapping[str, object] | None = None
     ) -> None:
-        if kind is None and attributes is None and self.live is None:
-            recording.write(_CLOSE % (self.number, self.start, end))
+        seen, self._seen = self._seen, None
+        if ending is None and attributes is None and self.live is None:
+            added = seen.finish() if seen is not None else None
+            if not added:
+                recording.write(_CLOSE % (self.number, self.start, end))
+                return
+            recording.write_line("close", id=self.id, start=self.start, end=end, outcome="pass", added=added)
             return
         from opentelemetry.instrumentation.scenetest.record import outcomes
 
-        outcome = "pass" if kind is None else outcomes.outcome(kind)
-        error = None if kind is None else outcomes.error_type(kind)
+        outcome, error = outcomes.told(ending)
+        event = outcomes.exception_event(ending, end) if error is not None else None
+        added = seen.finish(event) if seen is not None else {"events": [event]} if event else None
         recording.write_line(
-            "close", id=self.id, start=self.start, end=end, outcome=outcome, error=error, attributes=attributes
+            "close",
+            id=self.id,
+            start=self.start,
+            end=end,
+            outcome=outcome,
+            error=None if error is None else outcomes.error_type(error),
+            attributes=attributes,
+            added=added,
         )
         if self.live is not None:
             in_force = recording.conditions_since(self.start)
-            self.live.end(self.start, end, outcome, error, attributes, in_force)
+            self.live.end(self.start, end, ending, attributes, in_force)
             self.live = None
 
-    def _follow(self, live: Live | None) -> Mapping[str, bool]:
+    def _follow(self, live: Live | None) -> Mapping[str, int | str]:
         """Be the same span as one on a provider that is not ours, and return what the journal says of that."""
         self.live = live
         if live is None:
             return {}
         self.trace, self.number = live.ids
+        self.carried = live.carried
         return live.mark
 
 
@@ -242,26 +265,35 @@ class case(Span):  # noqa: N801
         self.outer = outer = current()
         self.holder, self.rounds = self, session.Rounds()
         self.number = next(recording.ids)
-        parent = context.parent() if context.in_use() or outer is None else outer
-        self.trace = parent.trace if parent else os.urandom(16).hex()
         suite, name, attributes = lines.text(self.suite), lines.text(self.name), lines.attributes(self._given)
-        mark = self._follow(recording.begin_live("case", attributes, suite=suite, name=name))
-        above = parent.id if parent else None
-        recording.write_open("case", self.id, self.trace, above, suite=suite, name=name, attributes=attributes, **mark)
+        parent = context.parent() if context.in_use() or outer is None else outer.as_parent()
+        live = recording.begin_live("case", attributes, suite=suite, name=name)
+        if live is None:
+            begun = (parent.trace, parent.carried) if parent else context.begin_trace(f"{suite}::{name}")
+            self.trace, self.carried = begun
+        mark = self._follow(live) or self.carried.fields()
+        above, remote = (parent.id, parent.remote or None) if parent else (None, None)
+        recording.write_open(
+            "case",
+            self.id,
+            self.trace,
+            above,
+            remote=remote,
+            suite=suite,
+            name=name,
+            attributes=attributes,
+            **mark,
+        )
         self._begin(recording)
         self._pressure = of_case.cpu_pressure()
 
     def _close(
-        self,
-        recording: session.Session,
-        end: int,
-        kind: type[BaseException] | None,
-        attributes: Mapping[str, object] | None = None,
+        self, recording: session.Session, end: int, ending: Ending, attributes: Mapping[str, object] | None = None
     ) -> None:
         from opentelemetry.instrumentation.scenetest.conditions import case as of_case
 
         recording.refresh()
-        super()._close(recording, end, kind, of_case.cpu_pressure_since(self._pressure, end - self.start))
+        super()._close(recording, end, ending, of_case.cpu_pressure_since(self._pressure, end - self.start))
 
 
 class phase(Span):  # noqa: N801
@@ -287,11 +319,12 @@ class phase(Span):  # noqa: N801
 
         self.outer = outer = current()
         self.holder = outer.holder if outer else None
-        self.trace, parent = (self.holder.trace, self.holder.id) if self.holder else recording.process_span()
+        above = self.holder or recording.process_span()
+        self.trace, self.carried, parent = above.trace, above.carried, above.id
         self.number = next(recording.ids)
         name, attributes = lines.text(self.name), lines.attributes(self._given)
-        above = self.holder.live if self.holder else recording.live_process
-        mark = self._follow(above and above.begin_below("phase", attributes, recording.conditions, name=name))
+        live = self.holder.live if self.holder else recording.live_process
+        mark = self._follow(live and live.begin_below("phase", attributes, recording.conditions, name=name))
         recording.write_open("phase", self.id, self.trace, parent, name=name, attributes=attributes, **mark)
         self._begin(recording)
 
@@ -308,7 +341,7 @@ class dispatch(Span):  # noqa: N801
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
         # Not by super().__init__(): a tenth of the cost of a dispatch is calls like that.
-        self.session = self._attached = self._head = self._repeats = self.live = None
+        self.session = self._attached = self._head = self._repeats = self.live = self._seen = None
         self._entered = False
         self._round = round
         self._given = attributes
@@ -325,9 +358,10 @@ class dispatch(Span):  # noqa: N801
         self.outer = outer
         holder = outer.holder if outer is not None else None
         if holder is not None:
-            self.trace, rounds = holder.trace, holder.rounds
+            self.trace, self.carried, rounds = holder.trace, holder.carried, holder.rounds
         else:
-            self.trace, _ = recording.process_span()
+            of_process = recording.process_span()
+            self.trace, self.carried = of_process.trace, of_process.carried
             rounds = recording.rounds_of(str(self._given.get("callable", "")))
         self.holder, self.rounds = self, rounds
         self.number = next(recording.ids)
@@ -335,7 +369,7 @@ class dispatch(Span):  # noqa: N801
         if holder is None or self._given or holder.live is not None:
             from opentelemetry.instrumentation.scenetest.rundir import lines
 
-            parent = recording.process_span()[1] if holder is None else holder.id
+            parent = recording.process_span().id if holder is None else holder.id
             attributes = lines.attributes(self._given)
             above = recording.live_process if holder is None else holder.live
             mark = self._follow(above and above.begin_below("dispatch", attributes, recording.conditions, round=number))

@@ -17,6 +17,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file, writer
+from opentelemetry.instrumentation.scenetest.traceparent import Parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Session:
         self._logged = False
         self._looked = 0
         self._made_live = False
-        self._process_span: tuple[str, str] | None = None
+        self._process_span: Parent | None = None
         self._rounds: dict[str, Rounds] = {}
         self._writer: writer.Writer | None = None
         self.recording = run is not None
@@ -187,24 +188,27 @@ class Session:
         """Return the numbering of the dispatches of a callable outside any case."""
         return self._rounds.setdefault(callable_name, Rounds())
 
-    def process_span(self) -> tuple[str, str]:
-        """Return trace and span id of the span that holds what lies outside any case; it opens when first asked for."""
+    def process_span(self) -> Parent:
+        """Return the span that holds what lies outside any case; it opens when it is first asked for."""
         with state.lock:
             if self._process_span is None:
                 self._process_span = self._open_process_span()
             return self._process_span
 
-    def _open_process_span(self) -> tuple[str, str]:
+    def _open_process_span(self) -> Parent:
+        name = run_file.script_of_process()
         outer = context.parent()
-        trace, number = outer.trace if outer else os.urandom(16).hex(), next(self.ids)
-        name = os.path.basename(sys.argv[0] if sys.argv else "") or "python"
         self.live_process = live = self.begin_live("process", {}, name=name)
         if live is not None:
             trace, number = live.ids
+            span, mark = Parent(trace, f"{number:016x}", live.carried), live.mark
             _at_exit()  # again, to come before the end of a provider that is younger than this session
-        span, mark = f"{number:016x}", live.mark if live else {}
-        self.write_open("process", span, trace, outer.id if outer else None, name=name, **mark)
-        return trace, span
+        else:
+            trace, carried = (outer.trace, outer.carried) if outer else context.begin_trace(name)
+            span, mark = Parent(trace, f"{next(self.ids):016x}", carried), carried.fields()
+        above, remote = (outer.id, outer.remote or None) if outer else (None, None)
+        self.write_open("process", span.id, span.trace, above, remote=remote, name=name, **mark)
+        return span
 
     def finish(self) -> None:
         """Look at the conditions for the last time, and write that the process ended cleanly."""

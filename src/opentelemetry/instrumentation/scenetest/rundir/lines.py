@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
@@ -31,6 +32,13 @@ def attributes(given: Mapping[str, object]) -> dict[str, str | bool | int | floa
         for key, value in given.items()
         if value is not None
     }
+
+
+def added_value(value: object) -> str | bool | int | float | list[str | bool | int | float]:
+    """Return the value of an attribute that the program set by OpenTelemetry's API: a list stays a list."""
+    if isinstance(value, (list, tuple)):
+        return [_scalar(each) for each in cast("Sequence[object]", value)]
+    return _scalar(value)
 
 
 def text(value: object) -> str:

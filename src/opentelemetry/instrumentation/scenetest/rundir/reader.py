@@ -19,9 +19,10 @@ from typing import Any, BinaryIO, Literal, cast
 from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
+from opentelemetry.instrumentation.scenetest.rundir import added, layout, liveness
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Change, Span
 from opentelemetry.instrumentation.scenetest.rundir.validate import well_formed
+from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
 _CONDITIONS = b'{"kind":"conditions"'
 _NEVER = 1 << 63
@@ -254,12 +255,12 @@ class Journal:
             conditions=self.process.conditions,
             case=parent.case if parent else None,
             live=line.get("live", False),
-            sampled=line.get("sampled", True),
+            carried=_carried(line, parent),
+            parent_is_remote=line.get("remote") is True,
         )
         if span.kind == "case":
             span.case = span
-        self._open[span.span_id] = span
-        self._opened(span)
+        self._opened(span, parent)
 
     def _begin_dispatch(self, trace: bytes, parent: bytes, span_id: bytes, at: bytes, number: bytes) -> None:
         above = self._open.get(parent.decode())
@@ -275,11 +276,15 @@ class Journal:
             {},
             self.process.conditions,
             above.case if above else None,
+            carried=above.carried if above else SAMPLED,
         )
-        self._open[span.span_id] = span
-        self._opened(span)
+        self._opened(span, above)
 
-    def _opened(self, span: Span) -> None:
+    def _opened(self, span: Span, above: Span | None) -> None:
+        self._open[span.span_id] = span
+        span.last_end_ns = span.start_ns
+        if above is not None and above.last_end_ns < span.start_ns:
+            above.last_end_ns = span.start_ns
         self._is_empty = False
         # The import of a backend is looked for before each dispatch.
         if span.kind == "dispatch" and span.start_ns > self._last_look:
@@ -291,6 +296,9 @@ class Journal:
         return span
 
     def _closed(self, span: Span, end: int) -> None:
+        above = self._open.get(span.parent_id or "")
+        if above is not None and above.last_end_ns < end:
+            above.last_end_ns = end
         if span.kind == "dispatch":
             self._last_dispatch = max(self._last_dispatch, end)
         else:
@@ -311,6 +319,8 @@ class Journal:
         span.outcome, span.error_type = line["outcome"], line.get("error")
         if "attributes" in line:
             span.attributes = {**span.attributes, **line["attributes"]}
+        if "added" in line:
+            span.added = added.read(line["added"])
         self._closed(span, line["end"])
         return span
 
@@ -323,6 +333,13 @@ _DISPATCH = re.compile(
 _PASS = re.compile(
     rb'\{"kind":"close","id":"([0-9a-f]{16})","start":(\d{1,18}),"end":(\d{1,18}),"outcome":"pass"\}\n'
 ).fullmatch
+
+
+def _carried(line: dict[str, Any], parent: Span | None) -> Carried:
+    """Return what a span hands on: that of the span above it in the journal, unless its line says otherwise."""
+    if "flags" in line or "tracestate" in line:
+        return Carried(line.get("flags", SAMPLED.flags), line.get("tracestate", ""))
+    return parent.carried if parent is not None else SAMPLED
 
 
 def _check_schema(path: Path, first: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from time import strftime, time_ns
 from typing import cast
 
@@ -145,9 +146,19 @@ class HeldRunFile:
         os.close(self._descriptor)
 
 
+def script_of_process() -> str:
+    """Return the name by which people know this process: that of its script or module."""
+    script = sys.argv[0] if sys.argv else ""
+    name = os.path.basename(script)
+    # Of `python -m pytest`, which is a package, the script is pytest/__main__.py.
+    return (os.path.basename(os.path.dirname(script)) if name == "__main__.py" else name) or "python"
+
+
 def _script(command: Sequence[str]) -> str:
     """Return the name by which people know a command: that of its script or module."""
     for word in command:
         if word.endswith(".py"):
             return os.path.basename(word).removesuffix(".py")
+    if "-m" in command[1:-1] and os.path.basename(command[0]).startswith("python"):
+        return command[command.index("-m", 1) + 1]
     return os.path.basename(command[0]) if command and command[0] else "python"

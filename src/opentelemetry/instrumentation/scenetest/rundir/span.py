@@ -7,6 +7,8 @@ from typing import Literal
 
 from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.rundir.added import NOTHING_ADDED, Added
+from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
 Kind = Literal["case", "phase", "dispatch", "process"]
 
@@ -50,7 +52,10 @@ class Span:
         outcome: `pass`, `fail`, `error`, `skipped`, `aborted`, `unknown`, or `running` while its process lives.
         error_type: `error.type` of the exception that left it.
         live: it was made on a tracer provider that is not ours, which exports it.
-        sampled: False where that provider's sampler dropped it.
+        carried: what its trace hands on; a span that is not sampled is not delivered.
+        parent_is_remote: the span above it is of another process.
+        added: what the program set on it, and the exception that left it.
+        last_end_ns: when the last span below it ended, or began if it did not end.
         attributes: its own attributes.
         conditions: conditions of the process in force when a dispatch began; for all else when it ended. `unknown`
             for what of the ruler changed while it ran.
@@ -73,7 +78,10 @@ class Span:
     outcome: str = "aborted"
     error_type: str | None = None
     live: bool = False
-    sampled: bool = True
+    carried: Carried = SAMPLED
+    parent_is_remote: bool = False
+    added: Added = NOTHING_ADDED
+    last_end_ns: int = 0
     changes: tuple[Change, ...] = ()
 
     @property

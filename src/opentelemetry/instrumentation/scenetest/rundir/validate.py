@@ -25,6 +25,10 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _is_flags(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value <= 255
+
+
 def _is_attributes(value: object) -> bool:
     return isinstance(value, dict) and all(
         isinstance(each, _SCALAR) for each in cast("dict[str, object]", value).values()
@@ -43,6 +47,8 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("at", "since", "start", "end", "pid", "started_unix_ns", "ended_unix_ns"), _is_time),
     **dict.fromkeys(("kind", "span", "outcome", "error", "by"), _is_text),
     **dict.fromkeys(("attributes", "conditions", "dirty"), _is_attributes),
+    **dict.fromkeys(("tracestate", "traceparent"), _is_text),
+    "flags": _is_flags,
     "anchor": _is_anchor,
     "schema": lambda value: isinstance(value, int),
 }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
+    from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
 
 
 class _Submitted(recorder.dispatch):
@@ -27,13 +28,9 @@ class _Submitted(recorder.dispatch):
     run_id: int | None
 
     def _close(
-        self,
-        recording: session.Session,
-        end: int,
-        kind: type[BaseException] | None,
-        attributes: Mapping[str, object] | None = None,
+        self, recording: session.Session, end: int, ending: Ending, attributes: Mapping[str, object] | None = None
     ) -> None:
-        super()._close(recording, end, kind, {"scenetest.run_id": self.run_id} if self.run_id is not None else None)
+        super()._close(recording, end, ending, {"scenetest.run_id": self.run_id} if self.run_id is not None else None)
 
 
 _submitted: dict[ref[Any], _Submitted] = {}
@@ -66,7 +63,7 @@ def _submit(original: Function) -> Function:
         try:
             handle = original(self, *args, **keywords)
         except BaseException as error:
-            span.__exit__(type(error), error, None)
+            span.__exit__(type(error), error, error.__traceback__)
             raise
         span.leave()
         try:
@@ -89,7 +86,7 @@ def _wait(original: Function) -> Function:
         except BaseException as error:
             # A timeout leaves the run as it is: it can be waited for again.
             if getattr(self, "_terminal", not isinstance(error, TimeoutError)):
-                _end(self, type(error))
+                _end(self, error)
             raise
         _end(self, None)
         return result
@@ -97,10 +94,10 @@ def _wait(original: Function) -> Function:
     return wait
 
 
-def _end(handle: Any, error: type[BaseException] | None) -> None:
+def _end(handle: Any, error: BaseException | None) -> None:
     span = _submitted.pop(ref(handle), None)
     if span is not None:
-        span.__exit__(error, None, None)
+        span.__exit__(type(error) if error else None, error, None)
 
 
 def _init(original: Function) -> Function:
