@@ -39,7 +39,7 @@ def script(tmp_path: Path) -> Path:
 
 def ab(store: Path, *arguments: str, command: tuple[str, ...], **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*AB, "--dir", str(store), "--name", "x", *arguments, "--", *command],
+        [*AB, "--no-warm-up", "--dir", str(store), "--name", "x", *arguments, "--", *command],
         env=clean_environment(**env),
         capture_output=True,
         text=True,
@@ -116,7 +116,22 @@ def test_an_arm_that_fails_at_once_stops_it(tmp_path: Path, script: Path) -> Non
 def test_an_interrupt_ends_the_run_and_compares_what_there_is(tmp_path: Path, script: Path, number: int) -> None:
     store = tmp_path / "store"
     waiting = f"test $(ls {store} | wc -l) -lt 3 || sleep 600; exec {sys.executable} {script}"
-    command = [*AB, "--dir", str(store), "--name", "x", "-n", "9", "--arm", "base=.", "--", "sh", "-c", waiting]
+    command = [
+        *AB,
+        "--no-warm-up",
+        "--dir",
+        str(store),
+        "--name",
+        "x",
+        "-n",
+        "9",
+        "--arm",
+        "base=.",
+        "--",
+        "sh",
+        "-c",
+        waiting,
+    ]
     process = subprocess.Popen(
         command, env=clean_environment(), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -139,10 +154,13 @@ def test_the_order_is_abba() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ("other=.", "--arm other=.: write base=DIR, measure=DIR, base:VAR=VALUE or measure:VAR=VALUE"),
+        (
+            "other=.",
+            "--arm other=.: write base=DIR, measure=DIR, base=REV, measure=REV, base:VAR=VALUE or measure:VAR=",
+        ),
         ("base", "--arm base: write base=DIR"),
         ("base:=1", "--arm base:=1: write base=DIR"),
-        ("base=nowhere", "--arm base=nowhere: there is no directory nowhere"),
+        ("base=nowhere", "--arm base=nowhere: there is no directory nowhere, and no git revision"),
     ],
 )
 def test_an_arm_that_can_not_be_understood_is_bad_input(given: str, sentence: str) -> None:

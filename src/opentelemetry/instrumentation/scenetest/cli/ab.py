@@ -3,53 +3,171 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import strftime
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from opentelemetry.instrumentation.scenetest.cli.compare import comparison_options, finish, form_options, is_same_ruler
+from opentelemetry.instrumentation.scenetest.cli import compare
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import say
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.rundir import layout
-from opentelemetry.instrumentation.scenetest.runner import arms as places
+from opentelemetry.instrumentation.scenetest.runner import arms, environments, worktrees
+from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.experiment import Experiment
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
+from opentelemetry.instrumentation.scenetest.runner.measure import Limits, measure
 from opentelemetry.instrumentation.scenetest.sources.stores import LOCAL_STORE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+
+_PAIRS = 4
+_MOST_PAIRS = 64
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
+_GROUP = "autoload"
+
+
+def _seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
+    """Return a length of time with its unit, such as 90s, 30m or 1h30m, in seconds."""
+    if given is None:
+        return None
+    found = _DURATION.fullmatch(given.strip())
+    parts = found.groups() if found else ()
+    seconds = sum(float(part) * unit for part, unit in zip(parts, (3600, 60, 1), strict=False) if part)
+    if not seconds:
+        raise click.BadParameter(f"{given!r} is not a time; write it like 90s, 30m or 1h30m.", context, option)
+    return seconds
 
 
 @click.command(cls=WithDefaults, context_settings={"allow_interspersed_args": False})
-@click.option("-n", "pairs", type=click.IntRange(1), default=4, show_default=True, help="Pairs; a verdict needs 4.")
-@click.option("--arm", "given", metavar="ARM", multiple=True, help="base=DIR, measure=DIR, base:VAR=VALUE, ...")
+@click.option(
+    "-n", "pairs", type=click.IntRange(1), help=f"Measure so many pairs. A verdict needs 4. Default: {_PAIRS}."
+)
+@click.option(
+    "--find",
+    metavar="PCT",
+    type=compare.Finite(0, min_open=True),
+    help="Measure until a shift of PCT % would have been found.",
+)
+@click.option("--budget", metavar="TIME", callback=_seconds, help="Begin no pair that would end later, as in 30m.")
+@click.option("--max-pairs", type=click.IntRange(1), help=f"With --find: no more pairs. Default: {_MOST_PAIRS}.")
+@click.option("--arm", "given", metavar="ARM", multiple=True, help="base=DIR, base=REV, base:VAR=VALUE, measure=...")
+@click.option("--autoload", is_flag=True, help="Tell what torch's backend autoload costs: base without, measure with.")
+@click.option("--setup", metavar="CMD", help="Prepare the worktree of each arm that is a git revision.")
+@click.option("--keep", is_flag=True, help="Keep these worktrees.")
+@click.option("--warm-up/--no-warm-up", default=True, help="Run each arm once before, and don't count that.")
 @click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
 @click.option("--name", metavar="NAME", help="What the names of the runs begin with: default the time.")
-@comparison_options
-@form_options
+@click.option("--resume", is_flag=True, help="Go on with the runs of an earlier ab of that --name.")
+@compare.comparison_options
+@compare.form_options
 @click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
 def ab(
-    pairs: int, given: Sequence[str], store: str | None, name: str | None, command: Sequence[str], **asked: Any
+    context: click.Context,
+    given: Sequence[str],
+    autoload: bool,
+    setup: str | None,
+    keep: bool,
+    warm_up: bool,
+    store: str | None,
+    name: str | None,
+    resume: bool,
+    command: Sequence[str],
+    **asked: Any,
 ) -> int:
     """Run a command in two checkouts or environments, taking turns, and compare.
 
-    The order is base, measure, measure, base, and so on. It stops after the first pair if the rulers differ, and on
-    Ctrl-C with what it has.
+    The order is base, measure, measure, base, and so on. It stops as soon as the rulers differ, and on Ctrl-C with what
+    it has. With --find it goes on until a shift of that size would have been found.
     """
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in: ab --arm base=../main -- python test_x.py")
-    where = os.path.abspath(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE)
-    arms, name = places.parse(given), name or strftime("%Y%m%d-%H%M%S")
-    with Interrupts() as interrupts:
-        experiment = Experiment(arms, Path(where), name, list(command), say, interrupts)
+    if resume and name is None:
+        raise BadInputError("--resume needs the --name of the experiment to go on with")
+    limits = _limits(context, asked)
+    if autoload:
+        asked["allow"] = (*asked["allow"], _GROUP)
+    places = _places(given, autoload)
+    _check_worktree_options(places, setup, keep)
+    where = Path(os.path.abspath(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE))
+    name = name or strftime("%Y%m%d-%H%M%S")
+    with Interrupts() as interrupts, worktrees.prepared(places, setup, keep, say, interrupts):
+        experiment = Experiment(places, where, name, list(command), say, interrupts, resumes=resume)
+        environments.check(places, command)
         try:
-            for number, (pair, arm) in enumerate(places.turns(pairs)):
-                experiment.run(pair, arm, left=2 * pairs - number)
-                if number == 1:
-                    experiment.check_first_pair()
-                    if not is_same_ruler(experiment.read("base"), experiment.read("measure"), asked):
-                        break
+            if warm_up:
+                experiment.warm_up()
+                if not _judge(experiment, asked, warm_up=True).gate.same:
+                    return _finish(_judge(experiment, asked, warm_up=True), asked, autoload)
+            measure(experiment, limits, lambda: _judge(experiment, asked))
         except KeyboardInterrupt:
-            say(f"interrupted: comparing what there is; the runs are in {where}")
-    return finish(experiment.read("base"), experiment.read("measure"), asked)
+            go_on = f"the runs are in {where}; to go on with them, add: --resume --name {experiment.name}"
+            if not experiment.has_both:
+                say(f"interrupted before there was anything to compare: {go_on}")
+                return Exit.NO_VERDICT
+            say(f"interrupted: comparing what there is; {go_on}")
+    return _finish(_judge(experiment, asked), asked, autoload)
+
+
+def _limits(context: click.Context, asked: dict[str, Any]) -> Limits:
+    """Return what ends the measurement. The shift to be found is also the margin of `same`, if nothing else is asked.
+
+    Raises:
+        BadInputError: options contradict each other.
+    """
+    pairs, find, budget, most = (asked.pop(option) for option in ("pairs", "find", "budget", "max_pairs"))
+    if find is None:
+        if most is not None:
+            raise BadInputError("--max-pairs limits --find; without it give the number of pairs by -n")
+        return Limits(pairs or _PAIRS, budget)
+    if pairs is not None:
+        raise BadInputError(
+            "-n fixes the number of pairs, and --find chooses it; limit that by --max-pairs or --budget"
+        )
+    if context.get_parameter_source("margin") is ParameterSource.DEFAULT:
+        asked["margin"] = find
+    return Limits(most or _MOST_PAIRS, budget, find / 100)
+
+
+def _places(given: Sequence[str], autoload: bool) -> Mapping[str, Place]:
+    if not autoload:
+        return arms.parse(given)
+    if any(arms.AUTOLOAD_VARIABLE in text for text in given):
+        raise BadInputError(f"--autoload sets {arms.AUTOLOAD_VARIABLE} in both arms; leave it out of --arm")
+    return arms.parse([*given, *arms.AUTOLOAD])
+
+
+def _check_worktree_options(places: Mapping[str, Place], setup: str | None, keep: bool) -> None:
+    if not any(place.revision for place in places.values()) and (setup is not None or keep):
+        option = "--setup" if setup is not None else "--keep"
+        raise BadInputError(f"{option} is for worktrees, and no arm is a git revision, as in --arm base=main")
+
+
+def _judge(experiment: Experiment, asked: Mapping[str, Any], *, warm_up: bool = False) -> Comparison:
+    """Compare what there is."""
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare as judge
+
+    read = experiment.read_warm_up if warm_up else experiment.read
+    return judge(read("base"), read("measure"), compare.options(asked))
+
+
+def _finish(comparison: Comparison, asked: Mapping[str, Any], autoload: bool) -> int:
+    """Print the comparison, with the answer to `--autoload` first, and return the exit code."""
+    if autoload and comparison.gate.same:
+        from opentelemetry.instrumentation.scenetest.render.autoload_text import cost
+
+        for line in cost(comparison):
+            if asked["form"] == "json":
+                say(line)
+            else:
+                click.echo(line)
+    return compare.finish(comparison, asked)

@@ -22,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     # numpy and scipy come with them: no other command waits for that.
     from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
-    from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
     from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options
 
 Format: TypeAlias = Literal["text", "json", "markdown"]
@@ -94,30 +93,14 @@ def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **aske
     An arm is runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for what a Jaeger has. Alternate the
     arms when you record them, or let `scenetest-otel ab` do it.
     """
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare as judge
+
     base, measure = read_arms(arm_options.split_arms(arms, least=2), store, jaeger)
-    return finish(base, measure, asked)
+    return finish(judge(base, measure, options(asked)), asked)
 
 
-def is_same_ruler(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Mapping[str, Any]) -> bool:
-    """Tell whether numbers of two arms could be given.
-
-    Raises:
-        BadInputError: nothing can be compared.
-    """
-    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare
-
-    return compare(base, measure, options(asked)).gate.same
-
-
-def finish(base: Sequence[Repetition], measure: Sequence[Repetition], asked: Mapping[str, Any]) -> int:
-    """Compare, print in the form that was asked for, and return the exit code.
-
-    Raises:
-        BadInputError: nothing can be compared.
-    """
-    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare
-
-    comparison = compare(base, measure, options(asked))
+def finish(comparison: Comparison, asked: Mapping[str, Any]) -> int:
+    """Print a comparison in the form that was asked for, and return the exit code."""
     print_as(comparison, asked["form"] or "text")
     if asked["fail_slower"] is not None:
         _warn_of_too_few(comparison, asked["fail_slower"])

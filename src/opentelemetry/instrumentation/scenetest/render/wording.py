@@ -15,7 +15,8 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:+.1f} %"
 
 
-def _unsigned(fraction: float) -> str:
+def unsigned(fraction: float) -> str:
+    """Return a size in per cent, with two digits that count."""
     size = 100 * fraction
     return f"{size:.0f} %" if size >= 10 else f"{size:.2g} %"
 
@@ -61,7 +62,7 @@ def agreement(row: Row) -> str:
 
 def _because(row: Row, options: Options) -> str:
     evidence, minimum = row.evidence, row.evidence.minimum
-    margin = _unsigned(evidence.margin)
+    margin = unsigned(evidence.margin)
     if row.reason is Reason.NO_PAIR:
         what = "that has all the spans" if row.lacking else "that ended"
         return f"no pair of runs has a round beyond the {options.cold} cold {what}"
@@ -75,7 +76,7 @@ def _because(row: Row, options: Options) -> str:
         more = FEWEST_PAIRS - evidence.order.pairs
         return f"{count(evidence.order.pairs, 'pair')} can't tell a change from noise; run {more} more"
     if row.reason is Reason.CONTRADICTORY:
-        return f"pairs point both ways by more than {_unsigned(expm1(evidence.threshold))} ({agreement(row)})"
+        return f"pairs point both ways by more than {unsigned(expm1(evidence.threshold))} ({agreement(row)})"
     if row.reason is Reason.CONTROL_MOVED:
         return "a control that the change can't have touched moved too"
     if row.reason is Reason.DRIFT:
@@ -93,11 +94,11 @@ def resolution(row: Row) -> str:
     minimum, smallest, pairs = row.evidence.minimum, findable(row), needed(row)
     if minimum is None:
         return ""
-    found = "too few pairs to find anything" if smallest is None else f"smallest shift findable {_unsigned(smallest)}"
+    found = "too few pairs to find anything" if smallest is None else f"smallest shift findable {unsigned(smallest)}"
     wanted = "no number of pairs finds" if pairs is None else f"{pairs} pairs find"
     return (
-        f"scatter between processes {_unsigned(minimum.scatter)}, drift {percent(expm1(minimum.slope))} a run, "
-        f"{found}, {wanted} {_unsigned(row.evidence.margin)}"
+        f"scatter between processes {unsigned(minimum.scatter)}, drift {percent(expm1(minimum.slope))} a run, "
+        f"{found}, {wanted} {unsigned(row.evidence.margin)}"
     )
 
 
@@ -107,9 +108,9 @@ def too_few_for(row: Row, share: float) -> str:
     if minimum is None or share <= 0 or (smallest is not None and smallest <= share):
         return ""
     pairs = pairs_needed(minimum.scatter, log1p(share))
-    found = "find nothing" if smallest is None else f"find a shift of {_unsigned(smallest)} or more"
+    found = "find nothing" if smallest is None else f"find a shift of {unsigned(smallest)} or more"
     wanted = "no number of pairs finds" if pairs is None else f"{pairs} pairs find"
-    return f"{count(row.evidence.order.pairs, 'pair')} {found}; {wanted} {_unsigned(share)}"
+    return f"{count(row.evidence.order.pairs, 'pair')} {found}; {wanted} {unsigned(share)}"
 
 
 def controls(row: Row) -> list[str]:
@@ -148,15 +149,15 @@ def remarks(row: Row, options: Options) -> list[str]:
 
 def _not_told(row: Row) -> str:
     """What these runs could have found, and what it would take."""
-    margin = _unsigned(row.evidence.margin)
+    margin = unsigned(row.evidence.margin)
     smallest, pairs = findable(row), needed(row)
-    below = f"{f'below about {_unsigned(smallest)} ' if smallest else ''}nothing can be told here"
+    below = f"{f'below about {unsigned(smallest)} ' if smallest else ''}nothing can be told here"
     if pairs is None:
         return f"{below}; no number of pairs would tell {margin}"
     more = pairs - row.evidence.order.pairs
     return f"{below}; run {count(more, 'more pair')} to tell {margin}" if more > 0 else below
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "s") -> str:
     """Return a number of things, such as "1 pair"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else plural}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 NAMES = ("base", "measure")
+AUTOLOAD_VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+AUTOLOAD = (f"base:{AUTOLOAD_VARIABLE}=0", f"measure:{AUTOLOAD_VARIABLE}=1")
+"""The arms that tell what torch's backend autoload costs."""
 
 
 @dataclass
@@ -19,23 +23,29 @@ class Place:
     Attributes:
         directory: the working directory.
         variables: what it changes in the environment.
+        revision: the commit that a worktree is made of; "" for a directory that is there.
     """
 
     directory: Path
     variables: dict[str, str] = field(default_factory=dict[str, str])
+    revision: str = ""
+
+    @property
+    def venv(self) -> Path:
+        """The virtual environment in the directory, which need not be there."""
+        return self.directory / ".venv"
 
     def environment(self) -> dict[str, str]:
         """Return the environment of the arm, with the programs of its directory's own `.venv` first."""
         environment = dict(os.environ)
-        venv = self.directory / ".venv"
-        if (venv / "bin").is_dir():
-            environment["VIRTUAL_ENV"] = str(venv)
-            environment["PATH"] = os.pathsep.join([str(venv / "bin"), environment.get("PATH", os.defpath)])
+        if (self.venv / "bin").is_dir():
+            environment["VIRTUAL_ENV"] = str(self.venv)
+            environment["PATH"] = os.pathsep.join([str(self.venv / "bin"), environment.get("PATH", os.defpath)])
         return {**environment, **self.variables}
 
 
 def parse(given: Iterable[str]) -> Mapping[str, Place]:
-    """Return the two arms that `--arm` describes, as `NAME=DIR` or `NAME:VARIABLE=VALUE`.
+    """Return the two arms that `--arm` describes, as `NAME=DIR`, `NAME=REV` or `NAME:VARIABLE=VALUE`.
 
     Raises:
         BadInputError: one can't be understood, or neither arm is described.
@@ -46,7 +56,9 @@ def parse(given: Iterable[str]) -> Mapping[str, Place]:
         head, equals, value = text.partition("=")
         name, colon, variable = head.partition(":")
         if name not in NAMES or not equals or (colon and not variable):
-            raise BadInputError(f"--arm {text}: write base=DIR, measure=DIR, base:VAR=VALUE or measure:VAR=VALUE")
+            raise BadInputError(
+                f"--arm {text}: write base=DIR, measure=DIR, base=REV, measure=REV, base:VAR=VALUE or measure:VAR=VALUE"
+            )
         if (name, variable) in seen:
             raise BadInputError(
                 f"--arm {text}: {head} is given twice; an arm has one directory and one of each variable"
@@ -56,14 +68,29 @@ def parse(given: Iterable[str]) -> Mapping[str, Place]:
             places[name].variables[variable] = value
         elif Path(value).is_dir():
             places[name].directory = Path(value).resolve()
+        elif revision := _commit(value):
+            places[name].revision = revision
         else:
-            raise BadInputError(f"--arm {text}: there is no directory {value}")
+            raise BadInputError(f"--arm {text}: there is no directory {value}, and no git revision of that name here")
     if not seen:
         raise BadInputError("ab needs its arms, as in: ab --arm base=../main --arm measure=. -- CMD")
     return places
 
 
+def _commit(revision: str) -> str:
+    """Return the commit that a revision of the checkout in the working directory names; "" where there is none."""
+    command = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
 def turns(pairs: int) -> Sequence[tuple[int, str]]:
     """Return number and name of each run in the order base, measure, measure, base, and so on."""
-    forth, back = NAMES, NAMES[::-1]
-    return [(pair + 1, name) for pair in range(pairs) for name in (back if pair % 2 else forth)]
+    return [(pair, name) for pair in range(1, pairs + 1) for name in turn(pair)]
+
+
+def turn(pair: int) -> Sequence[str]:
+    """Return the order of the arms in one pair; the first pair has the number 1."""
+    return NAMES if pair % 2 else NAMES[::-1]

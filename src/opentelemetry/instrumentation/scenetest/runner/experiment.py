@@ -6,15 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
 
+from opentelemetry.instrumentation.scenetest.analyse.durations import clock
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 from opentelemetry.instrumentation.scenetest.runner import arms
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
@@ -33,6 +34,7 @@ from opentelemetry.instrumentation.scenetest.cli import main
 main()
 """
 _SHOWN_LINES = 10
+_WARM_UP = "warm-up"
 
 
 @dataclass
@@ -46,7 +48,9 @@ class Experiment:
         command: what is run.
         on_progress: takes a sentence after each run.
         interrupts: the requests to stop.
+        resumes: whether runs of that name that are there already count, and are not made again.
         good: the directories of the runs that did not fail.
+        warm: the directory of each arm's warm-up run.
         took: how long the runs took, in seconds.
     """
 
@@ -56,46 +60,134 @@ class Experiment:
     command: list[str]
     on_progress: Callable[[str], None]
     interrupts: Interrupts
+    resumes: bool = False
     good: dict[str, list[Path]] = field(default_factory=lambda: {name: [] for name in arms.NAMES})
+    warm: dict[str, Path] = field(default_factory=dict[str, Path])
     took: list[float] = field(default_factory=list[float])
+    _began: float = field(default_factory=monotonic)
+    _read: dict[Path, list[Repetition]] = field(default_factory=dict[Path, "list[Repetition]"])
 
-    def run(self, pair: int, arm: str, left: int) -> None:
-        """Make one run, and tell how it went and how much time is left.
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the experiment began."""
+        return monotonic() - self._began
+
+    @property
+    def pair_seconds(self) -> float:
+        """How long a pair takes, as far as is known."""
+        return 2 * fmean(self.took) if self.took else 0.0
+
+    @property
+    def has_both(self) -> bool:
+        """Whether there is a run of each arm."""
+        return all(self.good.values())
+
+    def warm_up(self) -> None:
+        """Run each arm once without counting it: the kernel's caches and the files of Python fill up.
 
         Raises:
+            BadInputError: an arm fails.
+        """
+        for arm in arms.NAMES:
+            directory = self._directory(f"{self.name}-{_WARM_UP}-{arm}")
+            self.warm[arm] = directory
+            code, seconds = self._make(directory, self.places[arm])
+            self.on_progress(f"{directory.name}  {seconds:.1f} s  warm-up, not counted")
+            if code != 0:
+                _show_end(directory, self.on_progress)
+                raise BadInputError(f"the {arm} failed in its warm-up run with exit code {code}: see {directory}")
+
+    def pair(self, number: int, left: int | None = None) -> None:
+        """Make both runs of a pair, those that are there already excepted.
+
+        Args:
+            number: the number of the pair, from 1.
+            left: how many pairs are to be made, this one included, where that is known.
+
+        Raises:
+            BadInputError: neither run of an arm could be measured, and this is the first pair.
             KeyboardInterrupt: we were told to stop; the run has ended by then.
         """
-        label = f"{self.name}-{arm}-{pair}"
-        directory = self.store / label
-        if is_run(directory):
-            raise BadInputError(f"{directory} is there already; choose another --name")
-        begun = monotonic()
-        code = self._wait(label, self.places[arm])
-        self.took.append(monotonic() - begun)
-        if code == 0:
-            self.good[arm].append(directory)
-        seconds = fmean(self.took) * (left - 1)
-        rest = f", about {int(seconds // 60)}:{int(seconds % 60):02d} left" if left > 1 else ""
-        self.on_progress(f"{label}  {self.took[-1]:.1f} s  {'ok' if code == 0 else f'exit {code}: left out'}{rest}")
-        if code != 0:
-            _show_end(directory, self.on_progress)
-
-    def check_first_pair(self) -> None:
-        """Check that both arms could be measured once.
-
-        Raises:
-            BadInputError: an arm can't be measured.
-        """
-        for arm, good in self.good.items():
-            if not good:
-                raise BadInputError(f"the {arm} failed in its first run: see {self.store / f'{self.name}-{arm}-1'}")
+        for place, arm in enumerate(arms.turn(number)):
+            self._run(number, arm, None if left is None else 2 * left - place - 1)
+        if number == 1:
+            for arm, good in self.good.items():
+                if not good:
+                    raise BadInputError(f"the {arm} failed in its first run: see {self.store / self._label(1, arm)}")
 
     def read(self, arm: str) -> list[Repetition]:
         """Return what an arm has measured so far."""
-        return read(self.good[arm])
+        return self._repetitions(self.good[arm])
 
-    def _wait(self, label: str, place: Place) -> int:
-        run = ["run", "--dir", str(self.store), "--name", label, "--", *self.command]
+    def read_warm_up(self, arm: str) -> list[Repetition]:
+        """Return what the warm-up run of an arm measured."""
+        return self._repetitions([self.warm[arm]])
+
+    def _repetitions(self, directories: Sequence[Path]) -> list[Repetition]:
+        for directory in directories:
+            if directory not in self._read:
+                self._read[directory] = read([directory])
+        return [one for directory in directories for one in self._read[directory]]
+
+    def _label(self, number: int, arm: str) -> str:
+        return f"{self.name}-{arm}-{number}"
+
+    def _run(self, number: int, arm: str, left: int | None) -> None:
+        """Make one run, and tell how it went and how much time is left."""
+        label = self._label(number, arm)
+        if self.resumes and (done := self._done(label)):
+            self.good[arm].append(done)
+            self.took.append(_seconds(done))
+            return
+        directory = self._directory(label)
+        code, seconds = self._make(directory, self.places[arm])
+        self.took.append(seconds)
+        if code == 0:
+            self.good[arm].append(directory)
+        rest = f", about {clock(left * self.pair_seconds / 2)} left" if left else ""
+        ended = "ok" if code == 0 else f"exit {code}: left out"
+        self.on_progress(f"{directory.name}  {seconds:.1f} s  {ended}{rest}")
+        if code != 0:
+            _show_end(directory, self.on_progress)
+
+    def _done(self, label: str) -> Path | None:
+        """Return the run of an earlier experiment that counts, if there is one.
+
+        Raises:
+            BadInputError: it is a run of another command.
+        """
+        for directory in self._attempts(label):
+            facts = run_file.read(directory)
+            if facts.get("command", self.command) != self.command:
+                raise BadInputError(f"{directory} ran another command; --resume goes on with the same one only")
+            if facts.get("exit_code") == 0 and layout.journal_names(directory):
+                return directory
+        return None
+
+    def _attempts(self, label: str) -> list[Path]:
+        """Return the runs that were made under a label: its own, and those made again."""
+        found: list[Path] = []
+        while is_run(directory := self.store / (f"{label}-again-{len(found)}" if found else label)):
+            found.append(directory)
+        return found
+
+    def _directory(self, label: str) -> Path:
+        """Return a directory for a new run.
+
+        Raises:
+            BadInputError: there is one already, and this is not to go on with it.
+        """
+        attempts = self._attempts(label)
+        if not attempts:
+            return self.store / label
+        if not self.resumes:
+            raise BadInputError(f"{attempts[0]} is there already; choose another --name, or go on with it by --resume")
+        return self.store / f"{label}-again-{len(attempts)}"
+
+    def _make(self, directory: Path, place: Place) -> tuple[int, float]:
+        """Make one run; returns its exit code and how long it took."""
+        begun = monotonic()
+        run = ["run", "--dir", str(self.store), "--name", directory.name, "--", *self.command]
         # In a session of its own: an interrupt, typed or sent to us alone, reaches all of the command by us.
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN, *run],
@@ -108,7 +200,7 @@ class Experiment:
         )
         try:
             with self.interrupts.allowed():
-                return process.wait()
+                return process.wait(), monotonic() - begun
         except KeyboardInterrupt:
             self._end(process)
             raise
@@ -121,6 +213,13 @@ class Experiment:
             with suppress(KeyboardInterrupt), self.interrupts.allowed():
                 process.wait()
                 return
+
+
+def _seconds(directory: Path) -> float:
+    """Return how long a run of an earlier experiment took."""
+    facts = run_file.read(directory)
+    began, ended = facts.get("started_unix_ns"), facts.get("ended_unix_ns")
+    return (ended - began) / 1e9 if isinstance(began, int) and isinstance(ended, int) else 0.0
 
 
 def _show_end(directory: Path, show: Callable[[str], None]) -> None:

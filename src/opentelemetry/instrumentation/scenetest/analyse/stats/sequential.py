@@ -65,9 +65,13 @@ class Plan:
         need = pairs_needed(scatter, self.log_shift)
         return replace(self, need=self.most if need is None else need, beyond_reach=need is None)
 
+    def finds(self, pairs: int) -> bool:
+        """Tell whether so many pairs find the shift."""
+        return self.revised and not self.beyond_reach and self.need is not None and pairs >= self.need
+
     def is_complete(self, pairs: int) -> bool:
         """Tell whether the verdict is to be given after so many pairs."""
-        return pairs >= self.most or (self.revised and self.need is not None and pairs >= self.need)
+        return pairs >= self.most or self.finds(pairs)
 
 
 def ends_early(reason: Reason, p: float) -> bool:

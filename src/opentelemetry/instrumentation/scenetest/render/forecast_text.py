@@ -1,0 +1,55 @@
+"""What is known while pairs are still being measured, in one sentence each."""
+
+from __future__ import annotations
+
+from math import expm1
+
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Row
+from opentelemetry.instrumentation.scenetest.analyse.durations import clock
+from opentelemetry.instrumentation.scenetest.analyse.stats.effort import Effort
+from opentelemetry.instrumentation.scenetest.analyse.stats.fit import findable_shift
+from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import Plan
+from opentelemetry.instrumentation.scenetest.render import wording
+
+_WORTH_TELLING = 0.8
+"""Other numbers of rounds are told of where they cost less than this share."""
+
+
+def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float) -> str:
+    """Return how many pairs find the shift, how long they take, and what is known so far.
+
+    Args:
+        row: the row with the largest scatter.
+        plan: the plan after the last pair.
+        reachable: how many pairs the limits allow in all.
+        pair_seconds: how long a pair takes.
+    """
+    minimum, pairs = row.evidence.minimum, row.evidence.order.pairs
+    if minimum is None or plan.need is None:
+        return ""
+    low, high = minimum.interval(0.95)
+    so_far = f"so far {wording.percent(minimum.delta)} (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
+    wanted = wording.unsigned(expm1(plan.log_shift))
+    goal = min(plan.need, reachable)
+    find = f"{'no number of pairs finds' if plan.beyond_reach else f'{plan.need} pairs find'} {wanted}"
+    if plan.beyond_reach or plan.need > reachable:
+        smallest = findable_shift(minimum.scatter, reachable)
+        allowed = "nothing" if smallest is None else f"{wording.unsigned(expm1(smallest))} or more"
+        find += f", the limits allow {reachable}, which find {allowed}"
+    left = f", about {clock((goal - pairs) * pair_seconds)} left" if goal > pairs else ""
+    return f"scatter {100 * minimum.scatter:.1f} %: {find}{left}; {so_far}"
+
+
+def advice(effort: Effort) -> str:
+    """Return how rounds and processes should be traded, where that saves much; else ""."""
+    costs = f"a process takes {effort.start:.1f} s and {1000 * effort.each:.3g} ms a round"
+    share = f"{100 * (1 - effort.within):.0f} % of the variance is between processes"
+    if effort.best_seconds <= _WORTH_TELLING * effort.seconds and effort.best_rounds < effort.rounds:
+        return (
+            f"{costs}, {share}: {wording.count(effort.best_rounds, 'warm round')} in place of {effort.rounds} cost "
+            f"least ({effort.best_pairs} pairs in {clock(effort.best_seconds)}, not {effort.pairs} in "
+            f"{clock(effort.seconds)})"
+        )
+    if effort.best_rounds == effort.rounds and effort.within >= 0.5 and effort.start > effort.rounds * effort.each:
+        return f"{costs}, {share}: more rounds a process cost less than more processes"
+    return ""

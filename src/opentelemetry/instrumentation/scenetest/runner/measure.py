@@ -1,0 +1,169 @@
+"""Measures pair after pair, until enough is known or a limit is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log1p
+from typing import TYPE_CHECKING
+
+from opentelemetry.instrumentation.scenetest.runner.experiment import Experiment
+
+if TYPE_CHECKING:
+    # numpy and scipy come with them: the first run is not to wait for that.
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+    from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
+    from opentelemetry.instrumentation.scenetest.analyse.stats.effort import Effort
+    from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import Plan
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends the measurement.
+
+    Attributes:
+        pairs: how many pairs are measured at most; without `find` exactly so many.
+        seconds: after how many seconds no more pair is begun; None for no such limit.
+        find: the shift that is to be found, as a fraction; None measures all pairs.
+    """
+
+    pairs: int
+    seconds: float | None = None
+    find: float | None = None
+
+
+def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparison]) -> None:
+    """Measure pairs until the rulers turn out to differ, the shift would have been found, or a limit is reached.
+
+    Args:
+        experiment: makes the runs.
+        limits: when to stop.
+        judge: compares what there is.
+
+    Raises:
+        BadInputError: an arm can't be measured, or nothing of both can be compared.
+        KeyboardInterrupt: we were told to stop.
+    """
+    tell = experiment.on_progress
+    search = _Search(experiment, limits) if limits.find is not None else None
+    for number in range(1, limits.pairs + 1):
+        if number > 1 and not _has_time(experiment, limits):
+            tell(f"the budget allows no more than {_pairs(number - 1)}")
+            return
+        experiment.pair(number, left=search.left(number) if search else limits.pairs - number + 1)
+        if not experiment.has_both:
+            continue
+        # The first pair says whether the rulers are the same.
+        comparison = judge() if number == 1 or (search and search.wants(number)) else None
+        if comparison is None:
+            continue
+        if not comparison.gate.same:
+            return
+        if search and (ended := search.look(comparison)):
+            tell(ended)
+            return
+    if search:
+        tell(f"{_pairs(limits.pairs)}: that is the limit of --max-pairs")
+
+
+class _Search:
+    """Looks after every pair whether the shift would have been found."""
+
+    def __init__(self, experiment: Experiment, limits: Limits) -> None:
+        from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import Plan
+
+        self._experiment, self._limits = experiment, limits
+        self._plan = Plan(log1p(limits.find or 0.0), most=limits.pairs)
+        self._advised = False
+
+    def left(self, number: int) -> int | None:
+        """Return how many pairs are to be made from this one on, where that is known."""
+        need = self._plan.need
+        return None if need is None else max(1, min(need, self._reachable(number - 1)) - number + 1)
+
+    def wants(self, number: int) -> bool:
+        """Tell whether a pair is worth looking at: before the fourth nothing can be told."""
+        from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS
+
+        return number >= FEWEST_PAIRS
+
+    def look(self, comparison: Comparison) -> str:
+        """Look at what there is; returns why the measurement ends, "" while it goes on."""
+        from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import ends_early
+
+        rows = [(case, row) for case in comparison.cases for row in case.rows if row.role == "named"]
+        if hopeless := _hopeless([row for _, row in rows]):
+            return hopeless
+        if not rows or any(row.evidence.minimum is None for _, row in rows):
+            return ""
+        case, widest = max(rows, key=lambda one: _scatter(one[1]))
+        pairs = min(row.evidence.order.pairs for _, row in rows)
+        self._plan = self._plan.after(pairs, _scatter(widest))
+        self._tell(case, widest)
+        if all(ends_early(row.reason, row.holm_p) for _, row in rows):
+            return f"{_pairs(pairs)}: the change is clear, p <= .001"
+        if self._plan.finds(pairs):
+            return f"{_pairs(pairs)}: enough to find {100 * (self._limits.find or 0):g} %"
+        return ""
+
+    def _tell(self, case: CaseRows, row: Row) -> None:
+        from opentelemetry.instrumentation.scenetest.render.forecast_text import advice, forecast
+
+        pairs = row.evidence.order.pairs
+        if said := forecast(row, self._plan, self._reachable(pairs), self._experiment.pair_seconds):
+            self._experiment.on_progress(said)
+        if self._advised or self._plan.need is None:
+            return
+        self._advised = True
+        if (weighed := weigh(case, row, self._experiment.pair_seconds / 2, self._plan)) and (said := advice(weighed)):
+            self._experiment.on_progress(said)
+
+    def _reachable(self, pairs: int) -> int:
+        """Return how many pairs the limits allow in all."""
+        if self._limits.seconds is None or not self._experiment.pair_seconds:
+            return self._limits.pairs
+        more = (self._limits.seconds - self._experiment.elapsed) / self._experiment.pair_seconds
+        return min(self._limits.pairs, pairs + max(0, int(more)))
+
+
+def weigh(case: CaseRows, row: Row, run_seconds: float, plan: Plan) -> Effort | None:
+    """Weigh rounds against processes; None where a run is more than the one process of the one case."""
+    from opentelemetry.instrumentation.scenetest.analyse.stats.effort import effort
+
+    ones = [one for of_arm in case.repetitions.values() for one in of_arm]
+    if len({one.run for one in ones}) != len(ones) or any(len(one.rounds) < 2 for one in ones):
+        return None
+    each = sum(one.rounds[-1].start_ns - one.rounds[0].start_ns for one in ones) / sum(
+        len(one.rounds) - 1 for one in ones
+    )
+    rounds = sum(len(one.rounds) for one in ones) / len(ones)
+    order = row.evidence.order
+    return effort(
+        row.warm.rounds[list(order.used)],
+        order.arms,
+        max(0.0, run_seconds - rounds * each / 1e9),
+        each / 1e9,
+        row.warm.cold,
+        plan.log_shift,
+    )
+
+
+def _has_time(experiment: Experiment, limits: Limits) -> bool:
+    return limits.seconds is None or experiment.elapsed + experiment.pair_seconds <= limits.seconds
+
+
+def _hopeless(rows: list[Row]) -> str:
+    """Return why no number of pairs could tell anything; "" where they might."""
+    if rows and all(row.evidence.order.overlapping for row in rows):
+        return "two processes measured the same case at the same time: more pairs can't tell more"
+    if rows and all(row.evidence.order.pairs and not row.evidence.readable for row in rows):
+        return "the times are below what the clock resolves: more pairs can't tell more"
+    return ""
+
+
+def _scatter(row: Row) -> float:
+    return row.evidence.minimum.scatter if row.evidence.minimum else 0.0
+
+
+def _pairs(number: int) -> str:
+    return f"{number} pair{'' if number == 1 else 's'}"
