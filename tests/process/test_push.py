@@ -69,7 +69,7 @@ def test_a_run_that_is_still_measured_is_left_alone(store: Path, backend: Backen
     run = min(store.iterdir())
     with (run / layout.RUN_FILE).open("r+") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
-        done = push(store, backend.url, run.name)
+        done = push(store, backend.url, str(run))
     assert (done.returncode, backend.requests) == (3, 0)
     assert done.stderr == f"scenetest-otel: {run.name}: it is still being measured, and nothing is sent meanwhile\n"
 
@@ -78,7 +78,7 @@ def test_a_run_that_another_process_delivers_is_left_alone(store: Path, backend:
     run = min(store.iterdir())
     with (run / layout.DELIVERY_LOCK).open("w") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
-        done = push(store, backend.url, run.name)
+        done = push(store, backend.url, str(run), OTEL_EXPORTER_OTLP_TIMEOUT="0.1")
     assert (done.returncode, backend.requests) == (3, 0)
     assert done.stderr.endswith("another process delivers it, or waits for its end to do so\n")
 

@@ -86,6 +86,44 @@ def test_nobody_listening_is_said_with_the_address(run_directory: Path) -> None:
         deliver(run_directory, "http://127.0.0.1:9")
 
 
+def test_of_an_answer_without_end_only_the_beginning_is_read(run_directory: Path, backend: Backend) -> None:
+    backend.answer = "endless"
+    with pytest.raises(ExportError) as caught:
+        deliver(run_directory, backend.url)
+    assert caught.value.message.endswith("answered 200 OK with something that is no OTLP answer")
+    assert caught.value.hint == hints.NOT_OTLP
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7.0), (" 7 ", 7.0), ("\u00b2", None), ("-1", None), ("1e9", None), ("Tue, 01 Dec 2026 00:00:00 GMT", None)],
+)
+def test_the_seconds_of_retry_after_are_heeded_and_nothing_else(
+    run_directory: Path, backend: Backend, header: str, seconds: float | None
+) -> None:
+    backend.answer, backend.more_headers = "503", {"Retry-After": header}
+    with pytest.raises(ExportError) as caught:
+        deliver(run_directory, backend.url)
+    assert (caught.value.retryable, caught.value.retry_after) == (True, seconds)
+
+
+def test_a_backend_that_asks_for_more_time_than_there_is_is_given_up_at_once(
+    run_directory: Path, backend: Backend
+) -> None:
+    backend.answer, backend.more_headers = "503", {"Retry-After": "9" * 400}
+    with pytest.raises(ExportError) as caught:
+        deliver(run_directory, backend.url, max_elapsed_time=60)
+    assert caught.value.retry_after == float("inf")
+    assert backend.requests == 1
+
+
+def test_what_a_backend_says_is_cut(run_directory: Path, backend: Backend) -> None:
+    backend.answer, backend.more_headers = "redirect", {"Location": "/" + 60_000 * "x"}
+    with pytest.raises(ExportError) as caught:
+        deliver(run_directory, backend.url)
+    assert len(str(caught.value)) < 500
+
+
 def test_rejected_spans_are_counted_in_the_backends_words_and_not_repeated(
     run_directory: Path, backend: Backend
 ) -> None:

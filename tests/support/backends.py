@@ -27,7 +27,9 @@ class Backend:
 
     Attributes:
         answer: `accept`, `accept later` (when `go_on` is set), `reject` (three of each batch), `html`, `redirect`,
-            `drip`, `silence`, `take and hang up`, or a status code.
+            `drip`, `silence`, `endless`, `take and hang up`, or a status code.
+        more_headers: what it adds to a status code or a redirect.
+        body: the last request's body, as it was sent.
         taken: how often it took each span, by its id.
         requests: how many requests it got.
         resources: attributes of the resources that it took.
@@ -38,6 +40,8 @@ class Backend:
         self.taken: Counter[bytes] = Counter()
         self.requests = 0
         self.headers: dict[str, str] = {}
+        self.more_headers: dict[str, str] = {}
+        self.body = b""
         self.resources: list[dict[str, Any]] = []
         self.go_on = threading.Event()
         self.stopping = threading.Event()
@@ -67,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         backend = self.backend
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        backend.body = body = self.rfile.read(int(self.headers["Content-Length"]))
         if decompress := _DECOMPRESS.get(self.headers.get("Content-Encoding", "")):
             body = decompress(body)
         backend.requests += 1
@@ -85,7 +89,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif answer == "html":
             self._send(200, b"<html>please log in</html>", "text/html")
         elif answer == "redirect":
-            self._send(302, b"", "text/html", Location="/login")
+            self._send(302, b"", "text/html", **{"Location": "/login", **backend.more_headers})
+        elif answer == "endless":
+            self._pour()
         elif answer == "drip":
             self._drip()
         elif answer == "silence":
@@ -97,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
             self.close_connection = True
         else:
-            self._send(int(answer), b"", "text/plain")
+            self._send(int(answer), b"", "text/plain", **backend.more_headers)
 
     def _drip(self) -> None:
         with suppress(OSError):
@@ -105,6 +111,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(bytes([byte]))
                 if self.backend.stopping.wait(0.2):
                     return
+
+    def _pour(self) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n\r\n")
+        self.close_connection = True
+        with suppress(OSError):
+            while not self.backend.stopping.is_set():
+                self.wfile.write(bytes(1 << 16))
 
     def _send(self, status: int, body: bytes, kind: str, **headers: str) -> None:
         self.send_response(status)
