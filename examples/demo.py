@@ -24,13 +24,15 @@ def step(told: str, *command: str, env: dict[str, str] | None = None, expect: in
 
 
 def experiments(benchmark: tuple[str, ...]) -> None:
-    """Compare two arms that are the same, two that differ by 30 %, and two that no number can compare."""
+    """Ask what autoload costs, compare two arms that differ by 30 %, and two that no number can compare."""
+    step(
+        "What does autoload cost? Off in the base, on in the measure.", "ab", "--autoload", "--name", "cost", *benchmark
+    )
     off = ("--arm", f"base:{VARIABLE}=0", "--arm", f"measure:{VARIABLE}=0")
-    step("Two arms that are the same, taking turns.", "ab", "--name", "same", *off, *benchmark)
-    more = ("--arm", "measure:PRODUCTS=13")
-    step("Two that differ by 30 %.", "ab", "--name", "more", *off, *more, *benchmark)
+    more = ("--arm", "measure:PRODUCTS=13", "--find", "20", "--max-pairs", "12")
+    step("30 % more work, measured until 20 % would be found.", "ab", "--name", "more", *off, *more, *benchmark)
     on = (*off[:2], "--arm", f"measure:{VARIABLE}=1")
-    step("Two rulers: it stops after the first pair.", "ab", "--name", "rulers", *on, *benchmark, expect=4)
+    step("Two rulers: it stops before anything is compared.", "ab", "--name", "rulers", *on, *benchmark, expect=4)
 
 
 def main() -> None:

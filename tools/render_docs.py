@@ -22,6 +22,7 @@ from opentelemetry.instrumentation.scenetest.cli import COMMANDS
 from opentelemetry.instrumentation.scenetest.cli import main as program
 from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM
 from opentelemetry.instrumentation.scenetest.conditions.condition import Condition
+from opentelemetry.instrumentation.scenetest.conditions.groups import GROUPS
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, VARIABLES, raw_attribute
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.exits import Exit
@@ -145,6 +146,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "read by nothing": _read_by_nothing,
     "figures": _figures,
     "exit codes": _exit_codes,
+    "allow groups": lambda: table(
+        ("`--allow`", "accepts differences in"), [(code(name), group.meaning) for name, group in GROUPS.items()]
+    ),
     **{f"command {name}": lambda name=name: _command(name) for name in (*COMMANDS, "runs rm")},
     "span attributes": _named(("attribute", "on", "value"), CASE_AND_DISPATCH),
     "native attributes": _named(("attribute", "value"), NATIVE),
