@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 WITHOUT_HARNESS = Seen({}, {}, has_harness=False)
-WITH_HARNESS = Seen({}, {"scenetest.cann.version": "8.0"}, has_harness=True)
+WITH_HARNESS = Seen({}, {"scenetest.harness.path": "/harness"}, has_harness=True)
 PARSE = {variable.name: variable.parse for variable in VARIABLES}
 
 
@@ -70,7 +70,7 @@ def test_a_variable_is_observed_with_a_harness_only(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_the_harness_tells_of_itself_is_taken_over() -> None:
-    assert observed("scenetest.cann.version") == "8.0"
+    assert observed("scenetest.harness.path") == "/harness"
     assert observed("scenetest.native.build_ids") is None
 
 

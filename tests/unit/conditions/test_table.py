@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from opentelemetry.instrumentation.scenetest.conditions.case import cpu_pressure_since
+from opentelemetry.instrumentation.scenetest.conditions.case import at_end
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER, ruler, why
 
 PROCESS = {"torch.imported": True, "host.arch": "x86_64", "host.name": "box"}
@@ -47,5 +47,5 @@ def test_a_ruler_with_an_unknown_condition_is_unknown(word: str) -> None:
 
 
 def test_pressure_is_unknown_without_a_figure_or_a_duration() -> None:
-    assert cpu_pressure_since(None, 10) == {"scenetest.cpu.pressure": "unknown"}
-    assert cpu_pressure_since(0, 0) == {"scenetest.cpu.pressure": "unknown"}
+    assert at_end(None, 10)["scenetest.cpu.pressure"] == "unknown"
+    assert at_end(0, 0)["scenetest.cpu.pressure"] == "unknown"

@@ -117,29 +117,6 @@ def test_the_head_of_a_worktree_is_its_own(pointer: str, tmp_path: Path) -> None
     assert build._head(str(checkout / ".git")) == {"vcs.ref.head.revision": COMMIT, "vcs.ref.head.name": "side"}
 
 
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        ("# version\nruntime_running_version=[7.5.0.1.129:8.0.RC3]\n", "7.5.0.1.129:8.0.RC3"),
-        (
-            "runtime_upgrade_version=[7.6:8.1]\nruntime_running_version=[7.5:8.0]\nopp_running_version=[1:2]\n",
-            "7.5:8.0",
-        ),
-        ("runtime_installed_version=[7.5:8.0]\n", ""),
-        ("", ""),
-    ],
-)
-def test_the_version_of_cann(text: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "version.cfg").write_text(text)
-    monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path))
-    assert build._cann_version() == version
-
-
-def test_without_cann_there_is_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ASCEND_HOME_PATH", raising=False)
-    assert build._cann_version() == ""
-
-
 def test_the_checkout_is_the_nearest_parent_with_a_git_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "checkout/python/simpler_setup"
     package.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from opentelemetry.instrumentation.scenetest.conditions.condition import Condition
@@ -16,12 +17,33 @@ def cpu_pressure() -> int | None:
     return int(total) if total.isdigit() else None
 
 
-def cpu_pressure_since(before: int | None, duration_ns: int) -> dict[str, Value]:
-    """Return `scenetest.cpu.pressure` of the time since an earlier `cpu_pressure()`."""
+def at_end(before: int | None, duration_ns: int) -> dict[str, Value]:
+    """Return what is known at the end of a case: how busy its CPUs were, and how large the process became.
+
+    Args:
+        before: `cpu_pressure()` at its start.
+        duration_ns: its duration.
+    """
     now = cpu_pressure()
     if before is None or now is None or duration_ns <= 0:
-        return {"scenetest.cpu.pressure": UNKNOWN}
-    return {"scenetest.cpu.pressure": round(min(1.0, (now - before) * 1000 / duration_ns), 4)}
+        pressure: Value = UNKNOWN
+    else:
+        pressure = round(min(1.0, (now - before) * 1000 / duration_ns), 4)
+    # proc_pid_status(5): VmHWM:      5424 kB
+    peak = read("/proc/self/status").partition("VmHWM:")[2].split("\n", 1)[0].split()
+    return {"scenetest.cpu.pressure": pressure, "scenetest.memory.peak": int(peak[0]) * 1024 if peak else UNKNOWN}
+
+
+def load() -> dict[str, Value]:
+    """Return how busy the machine is, and how much memory is free, at the start of a case."""
+    # proc_loadavg(5): 0.20 0.18 0.12 1/80 11206
+    average, _, _, tasks, *_ = [*read("/proc/loadavg").split(), "", "", "", ""]
+    running = tasks.partition("/")[0]
+    return {
+        "scenetest.load.average": float(average) if average else UNKNOWN,
+        "scenetest.load.running": int(running) if running.isdigit() else UNKNOWN,
+        "scenetest.memory.free": os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+    }
 
 
 CASE: Final = (
@@ -200,5 +222,41 @@ CASE: Final = (
         "context",
         meaning="share of the case's time in which some task waited for a CPU, 0 to 1",
         observed="total of /proc/pressure/cpu at its two ends",
+    ),
+    Condition(
+        "scenetest.load.average",
+        float,
+        "case",
+        "context",
+        meaning="load average over a minute, at the start of the case",
+        observed="/proc/loadavg",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.load.running",
+        int,
+        "case",
+        "context",
+        meaning="tasks that run or could run, at the start of the case",
+        observed="/proc/loadavg",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.memory.free",
+        int,
+        "case",
+        "context",
+        meaning="free memory of the machine in bytes, at the start of the case",
+        observed="sysconf SC_AVPHYS_PAGES",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.memory.peak",
+        int,
+        "case",
+        "context",
+        meaning="largest memory of the process up to the end of the case, in bytes",
+        observed="VmHWM of /proc/self/status",
+        schema=2,
     ),
 )

@@ -192,15 +192,6 @@ HARNESS: Final = (
         observe=_told("scenetest.native.build_ids"),
     ),
     Condition(
-        "scenetest.cann.version",
-        str,
-        "process",
-        "context",
-        meaning="version of CANN",
-        observed="version.cfg below ASCEND_HOME_PATH",
-        observe=_told("scenetest.cann.version"),
-    ),
-    Condition(
         "scenetest.harness.path",
         str,
         "process",

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+from glob import glob
+from time import CLOCK_BOOTTIME, clock_gettime
 from typing import Final
 
 from opentelemetry.instrumentation.scenetest.conditions.condition import Condition, Seen
 from opentelemetry.instrumentation.scenetest.conditions.files import read
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN, Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CPU = "/sys/devices/system/cpu"
 
 
 def cpu_model() -> str:
@@ -48,9 +56,58 @@ def _ranges(numbers: set[int]) -> str:
 
 
 def _governor(_: Seen) -> Value | None:
-    paths = (f"/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor" for cpu in os.sched_getaffinity(0))
+    paths = (f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor" for cpu in os.sched_getaffinity(0))
     governors = {read(path) for path in paths} - {""}
     return ",".join(sorted(governors)) or None
+
+
+def _text_of(path: str) -> Callable[[Seen], Value | None]:
+    return lambda _: read(path) or None
+
+
+def _turbo(_: Seen) -> Value | None:
+    off, boost = read(f"{_CPU}/intel_pstate/no_turbo"), read(f"{_CPU}/cpufreq/boost")
+    return off == "0" if off else boost == "1" if boost else None
+
+
+def _smt(_: Seen) -> Value | None:
+    active = read(f"{_CPU}/smt/active")
+    return active == "1" if active else None
+
+
+def _frequency(_: Seen) -> Value | None:
+    found = [int(text) for text in map(read, glob(f"{_CPU}/cpu[0-9]*/cpufreq/scaling_cur_freq")) if text.isdigit()]
+    return f"{min(found) // 1000}-{max(found) // 1000}" if found else None
+
+
+def _temperature(_: Seen) -> Value | None:
+    found = [int(text) for text in map(read, glob("/sys/class/thermal/thermal_zone*/temp")) if text.isdigit()]
+    return max(found) / 1000 if found else None
+
+
+def _hugepages(_: Seen) -> Value | None:
+    # as in `always [madvise] never`
+    text = read("/sys/kernel/mm/transparent_hugepage/enabled")
+    return text.partition("[")[2].partition("]")[0] or None
+
+
+def _count(_: Seen) -> Value | None:
+    return os.cpu_count()
+
+
+def _kernel(_: Seen) -> Value:
+    return os.uname().release
+
+
+def _libc(_: Seen) -> Value | None:
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION")
+    except (OSError, ValueError):
+        return None
+
+
+def _uptime(_: Seen) -> Value:
+    return round(clock_gettime(CLOCK_BOOTTIME))
 
 
 def boot_id() -> str:
@@ -120,5 +177,137 @@ HOST: Final = (
         observed="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
         observe=_governor,
         moment="ends",
+    ),
+    Condition(
+        "scenetest.cpu.turbo",
+        bool,
+        "process",
+        "context",
+        meaning="CPUs may run faster than their nominal frequency; absent where the kernel does not tell",
+        observed="intel_pstate/no_turbo or cpufreq/boost in /sys/devices/system/cpu",
+        observe=_turbo,
+        moment="ends",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.cpu.frequency_driver",
+        str,
+        "process",
+        "context",
+        meaning="driver that sets the frequencies of the CPUs",
+        observed="cpufreq/scaling_driver of CPU 0",
+        observe=_text_of(f"{_CPU}/cpu0/cpufreq/scaling_driver"),
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.cpu.frequency",
+        str,
+        "process",
+        "context",
+        meaning="lowest and highest frequency of the CPUs in MHz, at the first look",
+        observed="/sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq",
+        observe=_frequency,
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.cpu.temperature",
+        float,
+        "process",
+        "context",
+        meaning="temperature of the hottest thermal zone in degrees Celsius, at the first look",
+        observed="/sys/class/thermal/thermal_zone*/temp",
+        observe=_temperature,
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.cpu.smt",
+        bool,
+        "process",
+        "context",
+        meaning="several hardware threads share a core",
+        observed="/sys/devices/system/cpu/smt/active",
+        observe=_smt,
+        moment="ends",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.cpu.count",
+        int,
+        "process",
+        "context",
+        meaning="CPUs of the machine",
+        observed="os.cpu_count()",
+        observe=_count,
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.numa_nodes",
+        str,
+        "process",
+        "context",
+        meaning="NUMA nodes, as a list of ranges",
+        observed="/sys/devices/system/node/online",
+        observe=_text_of("/sys/devices/system/node/online"),
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.transparent_hugepages",
+        str,
+        "process",
+        "context",
+        meaning="`always`, `madvise` or `never`",
+        observed="/sys/kernel/mm/transparent_hugepage/enabled",
+        observe=_hugepages,
+        moment="ends",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.clocksource",
+        str,
+        "process",
+        "context",
+        meaning="clock source of the kernel",
+        observed="/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        observe=_text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        moment="ends",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.kernel.release",
+        str,
+        "process",
+        "context",
+        meaning="release of the kernel",
+        observed="os.uname",
+        observe=_kernel,
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.libc",
+        str,
+        "process",
+        "context",
+        meaning="version of the C library",
+        observed="confstr CS_GNU_LIBC_VERSION",
+        observe=_libc,
+        moment="once",
+        schema=2,
+    ),
+    Condition(
+        "scenetest.uptime",
+        int,
+        "process",
+        "context",
+        meaning="seconds since boot, at the first look",
+        observed="CLOCK_BOOTTIME",
+        observe=_uptime,
+        moment="once",
+        schema=2,
     ),
 )

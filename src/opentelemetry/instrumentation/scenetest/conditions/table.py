@@ -11,9 +11,12 @@ import hashlib
 from typing import Final
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.conditions.ascend import ASCEND
 from opentelemetry.instrumentation.scenetest.conditions.case import CASE
 from opentelemetry.instrumentation.scenetest.conditions.harness import HARNESS
 from opentelemetry.instrumentation.scenetest.conditions.host import HOST
+from opentelemetry.instrumentation.scenetest.conditions.python import PYTHON
+from opentelemetry.instrumentation.scenetest.conditions.system import SYSTEM
 from opentelemetry.instrumentation.scenetest.conditions.torch import TORCH
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
     from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
 
-CONDITIONS: Final = {condition.attribute: condition for condition in (*TORCH, *HARNESS, *HOST, *CASE)}
+CONDITIONS: Final = {
+    condition.attribute: condition for condition in (*TORCH, *HARNESS, *ASCEND, *PYTHON, *SYSTEM, *HOST, *CASE)
+}
 """Every condition by its attribute, in the order in which they are shown."""
 
 RULER: Final = tuple(condition.attribute for condition in CONDITIONS.values() if condition.use == "ruler")

@@ -10,6 +10,7 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.conditions.files import launch_environment
 from opentelemetry.instrumentation.scenetest.record.finder import (
     AFTER_LOOP,
     NOT_SEEN,
@@ -91,15 +92,8 @@ def is_imported() -> bool:
 
 def launch_value() -> str | NotSeen | None:
     """Return the variable from /proc/self/environ, unless that was overwritten, as `setproctitle` does."""
-    try:
-        with open("/proc/self/environ", "rb") as file:
-            *entries, rest = file.read().split(b"\0")
-    except OSError:
-        return NOT_SEEN
-    if rest or not all(b"=" in entry for entry in entries):
-        return NOT_SEEN
-    start = os.fsencode(VARIABLE) + b"="
-    return next((os.fsdecode(entry[len(start) :]) for entry in entries if entry.startswith(start)), None)
+    environment = launch_environment()
+    return NOT_SEEN if environment is None else environment.get(VARIABLE)
 
 
 def uninstall() -> None:

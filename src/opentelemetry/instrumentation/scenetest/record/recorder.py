@@ -265,7 +265,8 @@ class case(Span):  # noqa: N801
         self.outer = outer = current()
         self.holder, self.rounds = self, session.Rounds()
         self.number = next(recording.ids)
-        suite, name, attributes = lines.text(self.suite), lines.text(self.name), lines.attributes(self._given)
+        suite, name = lines.text(self.suite), lines.text(self.name)
+        attributes = {**of_case.load(), **lines.attributes(self._given)}
         parent = context.parent() if context.in_use() or outer is None else outer.as_parent()
         live = recording.begin_live("case", attributes, suite=suite, name=name)
         if live is None:
@@ -293,7 +294,7 @@ class case(Span):  # noqa: N801
         from opentelemetry.instrumentation.scenetest.conditions import case as of_case
 
         recording.refresh()
-        super()._close(recording, end, ending, of_case.cpu_pressure_since(self._pressure, end - self.start))
+        super()._close(recording, end, ending, of_case.at_end(self._pressure, end - self.start))
 
 
 class phase(Span):  # noqa: N801

@@ -185,6 +185,10 @@ def _remarks(run: Run) -> Iterable[str]:
     for name in READ_BY_NOTHING:
         for value in _values(processes, raw_attribute(name)):
             yield f"{name}={value} is set, and nothing in the harness reads it"
+    clocks = [f"governor {value}" for value in _values(processes, "scenetest.cpu.governor") if value != "performance"]
+    clocks += ["turbo on"] if "true" in _values(processes, "scenetest.cpu.turbo") else []
+    if clocks:
+        yield f"the clocks of the CPUs are not fixed: {', '.join(clocks)}"
     for problem, count in run.problems.items():
         yield f"{count} {problem.replace('_', ' ')}"
 

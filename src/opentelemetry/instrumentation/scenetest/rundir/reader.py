@@ -355,7 +355,10 @@ def _complete(line: dict[str, Any]) -> dict[str, Value]:
     """Return the conditions of a line; those of the ruler that its version did not know are `not recorded`."""
     conditions: dict[str, Value] = line.get("conditions", {})
     missing = [key for key in table.younger_than(line.get("schema", layout.SCHEMA)) if key not in conditions]
-    return {**conditions, **dict.fromkeys(missing, NOT_RECORDED)} if missing else conditions
+    if not missing:
+        return conditions
+    version: dict[str, Value] = {"process.runtime.version": str(line["python"])} if "python" in line else {}
+    return {**conditions, **dict.fromkeys(missing, NOT_RECORDED), **version}
 
 
 _decode = json.JSONDecoder().decode

@@ -1,4 +1,4 @@
-"""Facts of the harness that a process has loaded: its checkout, its native build, CANN."""
+"""Facts of the harness that a process has loaded: its checkout, its native build."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ def facts() -> dict[str, Value]:
     libraries = {f"{os.path.basename(path).partition('.')[0]}={build_id(path)}" for path in _mapped_libraries()}
     if libraries:
         found["scenetest.native.build_ids"] = ",".join(sorted(libraries))
-    if version := _cann_version():
-        found["scenetest.cann.version"] = version
     if checkout := _checkout():
         found["scenetest.harness.path"] = checkout
         found.update(_head(os.path.join(checkout, ".git")))
@@ -75,14 +73,6 @@ def _aligned(size: int) -> int:
 def _mapped_libraries() -> set[str]:
     paths = {line.split(None, 5)[5] for line in read("/proc/self/maps").splitlines() if ".so" in line}
     return {path for path in paths if os.path.basename(path).startswith(_LIBRARIES)}
-
-
-def _cann_version() -> str:
-    home = os.environ.get("ASCEND_HOME_PATH", "")
-    text = read(os.path.join(home, "version.cfg")) if home else ""
-    # version.cfg: a line such as runtime_running_version=[7.5.0.1.129:8.0.RC3]
-    running = [line.partition("=")[2].strip("[] ") for line in text.splitlines() if "running_version" in line]
-    return running[0] if running else ""
 
 
 def _checkout() -> str:
