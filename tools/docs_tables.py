@@ -143,7 +143,7 @@ EXIT_CODES: Final = {
     "NOT_THE_SAME_RULER": "`compare`, `ab`, `report`: not the same ruler",
     "SLOWER": "with `--fail-slower`: slower by at least that",
     "CHECK_FAILED": "a check failed: `show --require`, `run --require-record`, `doctor`",
-    "NO_VERDICT": "with `--fail-slower`: no verdict",
+    "NO_VERDICT": "`compare`, `ab`: nothing was compared; with `--fail-slower` also: no verdict",
     "RUN_FAULT": "`run` only: a fault of its own",
     "NOT_EXECUTABLE": "`run` only: the command can't be executed",
     "NOT_FOUND": "`run` only: there is no such command",

@@ -90,7 +90,7 @@ def test_json_has_the_numbers_and_the_verdict(store: Path) -> None:
         (101 * MS, 110 * MS),
     ]
     assert row["minimum"]["delta"] == pytest.approx(0.107, abs=0.001)
-    assert row["rounds"] == {"cold": 1, "warm": 3, "still_falling": False, "aborted": 0, "lacking_a_span": 0}
+    assert row["rounds"] == {"cold": 1, "warm": 3, "still_falling": False, "failed": 0, "lacking_a_span": 0}
 
 
 @pytest.mark.parametrize(

@@ -94,25 +94,30 @@ class Visit:
         self.page.close()
 
 
-def test_every_round_of_both_arms_is_a_point_in_both_figures(browser: Browser, compared: Path) -> None:
+def test_every_round_of_both_arms_is_a_point_and_every_pair_a_line(browser: Browser, compared: Path) -> None:
     with Visit(browser, compared) as visit:
-        assert visit.page.locator("#case-0-distribution path.point").count() == ROUNDS
+        assert visit.page.locator("#case-0-pairs path.js-line").count() == 4
         assert visit.page.locator("#case-0-time path.point").count() == ROUNDS
         assert visit.heard == []
 
 
-def test_the_verdict_comes_first(browser: Browser, compared: Path) -> None:
+def test_the_verdict_comes_first_and_the_first_figure_shows_it(browser: Browser, compared: Path) -> None:
     with Visit(browser, compared) as visit:
         assert visit.page.locator("h1").inner_text() == "Same ruler"
         assert "dispatch: slower: +9.9 %" in visit.page.locator(".verdict").inner_text()
+        assert visit.page.locator(".figure").first.get_attribute("id") == "forest"
+        figures = json.loads(visit.page.locator("#figures").inner_text())
+        outer, inside, point = figures["forest"]["data"]
+        assert outer["x"][0] < inside["x"][0] < point["x"][0] < inside["x"][1] < outer["x"][1]
+        assert "slower" in (visit.page.locator("#forest .ytick").text_content() or "")
 
 
 def test_the_order_of_the_arms_is_visible_over_time(browser: Browser, compared: Path) -> None:
     with Visit(browser, compared) as visit:
         figures = json.loads(visit.page.locator("#figures").inner_text())
-        base, measure = figures["case-0-time"]["data"]
+        base, measure = (one for one in figures["case-0-time"]["data"] if one["name"] in ("base", "measure"))
         starts = sorted([(x, "B") for x in base["x"]] + [(x, "M") for x in measure["x"]])
-        assert "".join(arm for _, arm in starts[::4]) == "BMMBBMMB"
+        assert "".join(arm for _, arm in starts[::3]) == "BMMBBMMB"
         assert base["marker"]["color"] != measure["marker"]["color"]
 
 
@@ -152,7 +157,12 @@ def test_every_table_and_figure_is_reached_with_the_tab_key(browser: Browser, co
         for _ in range(40):
             visit.page.keyboard.press("Tab")
             reached.add(visit.page.evaluate(FOCUSED))
-        assert {"case-0-distribution", "case-0-time", "Ruler: must be equal"} <= reached
+        assert {
+            "forest",
+            "case-0-pairs",
+            "case-0-time",
+            "Times of TestVector::default  host_build_graph  L2",
+        } <= reached
         assert len(reached) >= wanted
 
 
@@ -169,3 +179,23 @@ def test_a_dispatch_that_never_returned_is_marked(browser: Browser, tmp_path: Pa
         assert traces["aborted"]["text"] == ["lost, round 3, aborted"]
         assert visit.page.locator("#case-0-time path.point").count() == 4
         assert visit.heard == []
+
+
+@pytest.mark.parametrize("width", [360, 1000])
+def test_the_toolbar_covers_no_legend(browser: Browser, compared: Path, width: int) -> None:
+    with Visit(browser, compared, width=width) as visit:
+        visit.page.locator("#case-0-time").hover()
+        legend = visit.page.locator("#case-0-time .legend").bounding_box()
+        assert legend is not None
+        for bar in visit.page.locator("#case-0-time .modebar").all():
+            box = bar.bounding_box()
+            assert box is None or box["y"] + box["height"] <= legend["y"]
+
+
+def test_conditions_that_are_equal_are_folded_and_those_that_differ_are_not(browser: Browser, refused: Path) -> None:
+    with Visit(browser, refused) as visit:
+        shown = [row for row in visit.page.locator("tbody tr").all() if row.is_visible()]
+        assert shown[0].locator("th").inner_text().startswith("torch.backend_autoload.effective")
+        assert "are the same for all" in visit.page.locator("summary").first.inner_text()
+        hidden = visit.page.locator("tbody tr").count() - len(shown)
+        assert hidden > 0

@@ -3,23 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, native_spans
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir import reader
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
+_NAMES = ("async", "callable", "changed", "derived", "end", "outcome", "round", "ruler", "run_id", "workers.pids")
+OURS = frozenset(f"scenetest.{name}" for name in _NAMES)
+"""What we record on a case or dispatch beside its conditions."""
+
+
+def given(attributes: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """Return the attributes that the user gave a case, by name: they tell cases of one name apart."""
+    return tuple(
+        sorted(
+            (key.removeprefix("scenetest."), value)
+            for key, value in attributes.items()
+            if key.startswith("scenetest.")
+            and key not in CONDITIONS
+            and key not in OURS
+            and not key.startswith(("scenetest.run.", "scenetest.env."))
+        )
+    )
+
+
+def by_round(dispatches: Iterable[Span]) -> list[tuple[Span, list[Span]]]:
+    """Return the outermost dispatches, each with those that lie inside it: a round is an outermost dispatch."""
+    outermost: dict[str, Span] = {}
+    rounds: dict[str, tuple[Span, list[Span]]] = {}
+    for dispatch in sorted(dispatches, key=lambda one: one.start_ns):  # the outer one began first
+        above = outermost.get(dispatch.parent_id or "")
+        outermost[dispatch.span_id] = above or dispatch
+        if above is None:
+            rounds[dispatch.span_id] = dispatch, []
+        else:
+            rounds[above.span_id][1].append(dispatch)
+    return list(rounds.values())
+
+
+def name_inside(attributes: Mapping[str, Value]) -> str:
+    """Return what a dispatch inside another one is called, like a native span: `dispatch.` and its callable or name."""
+    name = attributes.get("scenetest.callable") or attributes.get("scenetest.name") or "inner"
+    return f"dispatch.{name}"
+
 
 @dataclass(slots=True)
 class Case:
-    """One case with what was recorded in it, by start."""
+    """One case with what was recorded in it, by start. Its dispatches are all of them, also those inside others."""
 
     span: Span
     phases: list[Span] = field(default_factory=list[Span])
@@ -28,9 +67,13 @@ class Case:
 
 @dataclass(slots=True)
 class Process:
-    """One measured process: its cases, and the dispatches and phases outside any of them, by start."""
+    """One measured process: its cases, and the dispatches and phases outside any of them, by start.
+
+    `script` is the name of its span: what is outside any case belongs to it. Empty where nothing is.
+    """
 
     record: reader.Process
+    script: str = ""
     cases: list[Case] = field(default_factory=list[Case])
     dispatches: Dispatches = field(default_factory=Dispatches)
     phases: list[Span] = field(default_factory=list[Span])

@@ -154,10 +154,8 @@ def _check_worktree_options(places: Mapping[str, Place], setup: str | None, keep
 
 def _judge(experiment: Experiment, asked: Mapping[str, Any], *, warm_up: bool = False) -> Comparison:
     """Compare what there is."""
-    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare as judge
-
     read = experiment.read_warm_up if warm_up else experiment.read
-    return judge(read("base"), read("measure"), compare.options(asked))
+    return compare.compared(read("base"), read("measure"), asked)
 
 
 def _finish(comparison: Comparison, asked: Mapping[str, Any], autoload: bool) -> int:

@@ -15,6 +15,7 @@ from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import say
 from opentelemetry.instrumentation.scenetest.conditions import groups
+from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
@@ -22,14 +23,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     # numpy and scipy come with them: no other command waits for that.
     from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
-    from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options
+    from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
+    from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
 
 Format: TypeAlias = Literal["text", "json", "markdown"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _ALLOW = (
     "Accept that the arms differ in this condition, or in a group of them: "
-    f"{', '.join(groups.GROUPS)}. Every result says so."
+    f"{', '.join(groups.GROUPS)}. `failed` takes runs that failed, `concurrency` processes that dispatched at the same "
+    "time, `not-recorded` conditions that a log does not tell. Every result says so."
 )
 
 
@@ -58,11 +61,31 @@ def comparison_options(function: Function) -> Function:
     options = (
         click.option("--sum", "names", metavar="NAME,NAME", default="", help="Test the sum of these spans or figures."),
         click.option("--control", "controls", metavar="NAME", multiple=True, help="A time that must not move."),
-        click.option("--cold", type=click.IntRange(0), default=1, show_default=True, help="Rounds to drop at least."),
-        click.option("--margin", type=Finite(0, min_open=True), default=5.0, show_default=True, help="In %."),
-        click.option("--resolution", type=Finite(0), default=100.0, show_default=True, help="In ns."),
+        click.option(
+            "--cold",
+            type=click.IntRange(0),
+            default=1,
+            show_default=True,
+            help="Rounds to drop at the start, at least.",
+        ),
+        click.option(
+            "--margin",
+            type=Finite(0, min_open=True),
+            default=5.0,
+            show_default=True,
+            help="Equivalence margin, in percent.",
+        ),
+        click.option(
+            "--resolution",
+            type=Finite(0),
+            default=100.0,
+            show_default=True,
+            help="Smallest difference worth telling, in ns.",
+        ),
         click.option("--allow", metavar="KEY", multiple=True, help=_ALLOW),
-        click.option("--fail-slower", type=Finite(0), help="In %: exit 5 if slower by that, 7 without a verdict."),
+        click.option(
+            "--fail-slower", type=Finite(0), help="Exit with 5 if slower by this percentage, with 7 without a verdict."
+        ),
     )
     return _decorated(function, options)
 
@@ -93,18 +116,35 @@ def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **aske
     An arm is runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for what a Jaeger has. Alternate the
     arms when you record them, or let `scenetest-otel ab` do it.
     """
-    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare as judge
-
     base, measure = read_arms(arm_options.split_arms(arms, least=2), store, jaeger)
-    return finish(judge(base, measure, options(asked)), asked)
+    return finish(compared(base, measure, asked), asked)
+
+
+def compared(base: Sequence[Repetition], measure: Sequence[Repetition] | None, asked: Mapping[str, Any]) -> Comparison:
+    """Compare two arms as was asked for; without a second arm put the runs of the first beside each other.
+
+    Raises:
+        BadInputError: an option can't be used.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare, describe
+    from opentelemetry.instrumentation.scenetest.analyse.compare.options import OptionError
+
+    try:
+        return describe(base, options(asked)) if measure is None else compare(base, measure, options(asked))
+    except OptionError as error:
+        raise BadInputError(f"{_FLAGS[error.option]} {error}") from None
+
+
+_FLAGS = {"sum": "--sum", "controls": "--control", "allow": "--allow"}
 
 
 def finish(comparison: Comparison, asked: Mapping[str, Any]) -> int:
     """Print a comparison in the form that was asked for, and return the exit code."""
-    print_as(comparison, asked["form"] or "text")
+    code, reason = exit_code(comparison, asked["fail_slower"])
+    print_as(comparison, asked["form"] or "text", code, reason)
     if asked["fail_slower"] is not None:
         _warn_of_too_few(comparison, asked["fail_slower"])
-    return exit_code(comparison, asked["fail_slower"])
+    return code
 
 
 def _warn_of_too_few(comparison: Comparison, fail_slower: float) -> None:
@@ -119,7 +159,7 @@ def _warn_of_too_few(comparison: Comparison, fail_slower: float) -> None:
 
 def options(asked: Mapping[str, Any]) -> Options:
     """Return what was asked for on the command line."""
-    from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options
+    from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
 
     return Options(
         cold=asked["cold"],
@@ -131,22 +171,24 @@ def options(asked: Mapping[str, Any]) -> Options:
     )
 
 
-def print_as(comparison: Comparison, form: Format) -> None:
+def print_as(comparison: Comparison, form: Format, code: Exit, reason: str) -> None:
     """Print a comparison for people, for machines or for a pull request."""
-    from opentelemetry.instrumentation.scenetest.render.comparison_json import document
+    from opentelemetry.instrumentation.scenetest.render.comparison_document import document
+    from opentelemetry.instrumentation.scenetest.render.comparison_json import as_json
     from opentelemetry.instrumentation.scenetest.render.comparison_markdown import markdown
     from opentelemetry.instrumentation.scenetest.render.comparison_text import print_comparison
 
+    found = document(comparison, code, reason)
     if form == "json":
-        click.echo(json.dumps(document(comparison), indent=2))
+        click.echo(json.dumps(as_json(found), indent=2))
     elif form == "markdown":
-        click.echo(markdown(comparison), nl=False)
+        click.echo(markdown(found), nl=False)
     else:
-        print_comparison(Console(soft_wrap=True, highlight=False), comparison)
+        print_comparison(Console(soft_wrap=True, highlight=False), found)
 
 
-def exit_code(comparison: Comparison, fail_slower: float | None) -> Exit:
-    """Return the exit code: by what was asked for (`--sum`, else the dispatch), in all cases.
+def exit_code(comparison: Comparison, fail_slower: float | None) -> tuple[Exit, str]:
+    """Return the exit code, and why it is not 0: by what was asked for (`--sum`, else the dispatch), in all cases.
 
     Args:
         comparison: what was found.
@@ -156,17 +198,22 @@ def exit_code(comparison: Comparison, fail_slower: float | None) -> Exit:
     from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
 
     if not comparison.gate.same:
-        return Exit.NOT_THE_SAME_RULER
+        return Exit.NOT_THE_SAME_RULER, "No number"
+    if comparison.one_arm:
+        return Exit.DONE, ""
+    if not comparison.compared:
+        return Exit.NO_VERDICT, "Nothing was compared"
     if fail_slower is None:
-        return Exit.DONE
-    verdicts = {row.reason.verdict for row in comparison.named}
+        return Exit.DONE, ""
     slowdowns = [
         row.evidence.minimum.delta
         for row in comparison.named
         if row.reason.verdict is Verdict.SLOWER and row.evidence.minimum is not None
     ]
     if any(100 * slowdown >= fail_slower for slowdown in slowdowns):
-        return Exit.SLOWER
-    if verdicts & {Verdict.CONTENDED, Verdict.UNRESOLVED} or comparison.unmatched[Arm.BASE]:
-        return Exit.NO_VERDICT
-    return Exit.DONE
+        return Exit.SLOWER, f"Slower by at least {fail_slower:g} %"
+    if {row.reason.verdict for row in comparison.named} & {Verdict.CONTENDED, Verdict.UNRESOLVED}:
+        return Exit.NO_VERDICT, "A case has no verdict"
+    if comparison.unmatched[Arm.BASE]:
+        return Exit.NO_VERDICT, "The measure lacks a case of the base"
+    return Exit.DONE, ""

@@ -9,7 +9,7 @@ import click
 
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.arm_options import source_options, split_arms
-from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, comparison_options, exit_code, options
+from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, compared, comparison_options, exit_code
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
@@ -33,15 +33,15 @@ def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output:
 
     Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
     """
-    from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import compare, describe
+    from opentelemetry.instrumentation.scenetest.render.comparison_document import document
     from opentelemetry.instrumentation.scenetest.render.html.page import page
 
-    given = read_arms(split_arms(arms, least=1), store, jaeger)
-    wanted = options(asked)
-    found = compare(given[0], given[1], wanted) if len(given) > 1 else describe(given[0], wanted)
+    base, *others = read_arms(split_arms(arms, least=1), store, jaeger)
+    found = compared(base, others[0] if others else None, asked)
+    code, reason = exit_code(found, asked["fail_slower"])
     try:
-        Path(output).write_text(page(found), "utf-8")
+        Path(output).write_text(page(document(found, code, reason)), "utf-8")
     except OSError as error:
         raise BadInputError(f"{output} can't be written ({error.strerror}); name another file with -o") from None
     click.echo(output)
-    return exit_code(found, asked["fail_slower"])
+    return code

@@ -2,63 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
-from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Row
-from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
-from opentelemetry.instrumentation.scenetest.conditions.table import why
 from opentelemetry.instrumentation.scenetest.render import wording
-from opentelemetry.instrumentation.scenetest.render.ruler_words import columns, stamps, summary
+from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
+from opentelemetry.instrumentation.scenetest.render.plain import plain
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(document: Document) -> str:
     """Return a comparison as Markdown: one table a case, the refusal or the ruler above."""
-    return "\n".join(_markdown(comparison)) + "\n"
+    return "\n".join(_markdown(document)) + "\n"
 
 
-def _markdown(comparison: Comparison) -> Iterable[str]:
-    for warning in comparison.warnings:
-        yield f"> **Warning** {warning}\n"
-    if not comparison.gate.same:
-        yield "**NOT THE SAME RULER**, so no number.\n"
-        yield from _refusal(comparison)
-        return
-    yield f"**Same ruler**, {summary(comparison)}\n"
-    for stamp in stamps(comparison):
-        yield f"> **{stamp}**\n"
-    for case in comparison.cases:
-        yield f"### {case.key.title}\n"
-        yield "| | base | measure | delta (95 %) | pairs agree | verdict |"
-        yield "|---|---:|---:|---:|---:|---|"
-        for row in case.rows:
-            yield f"| {' | '.join(_cells(row, comparison))} |"
+def _markdown(document: Document) -> Iterable[str]:
+    for warning in document.warnings:
+        yield f"> **Warning** {_text(warning)}\n"
+    yield f"**{document.headline}**" + (f"  {_text(document.summary)}\n" if document.ruler.same else "\n")
+    yield from _refusal(document)
+    for stamp in document.stamps:
+        yield f"> **{_text(stamp)}**\n"
+    for case in document.cases:
+        yield from _verdicts(case)
+    yield from _list("", (f"note: {note}" for note in document.notes))
+    yield from _list("Left out:", (one.text for one in document.left_out))
+    for case in document.cases:
+        yield from _case(case)
+    if document.ending:
+        yield f"**{document.ending}**"
+
+
+def _text(text: str) -> str:
+    """Return text that Markdown prints as it is: names of cases and runs may hold what is special in it."""
+    return _SPECIAL.sub(r"\\\g<0>", plain(text))
+
+
+_SPECIAL = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
+"""Within a word `_` is nothing special (GitHub Flavored Markdown, 6.2)."""
+
+
+def _refusal(document: Document) -> Iterable[str]:
+    sheet = document.refusal
+    if sheet.rows:
+        yield _line(["", *map(_text, sheet.titles), "why it matters"])
+        yield f"|---|{'---|' * len(sheet.titles)}---|"
+        for one in sheet.rows:
+            yield _line([f"`{one.attribute}`", *map(_text, one.values), _text(one.why)])
         yield ""
-    for line in comparison.left_out:
-        yield f"- left out: {line}"
+    yield from (f"- {_text(line)}; `--allow not-recorded` accepts that" for line in document.unrecorded)
 
 
-def _refusal(comparison: Comparison) -> Iterable[str]:
-    if comparison.gate.differences:
-        titles, rows = columns(comparison, comparison.gate.differences)
-        yield f"| | {' | '.join(titles)} | why it matters |"
-        yield f"|---|{'---|' * len(titles)}---|"
-        for attribute, values in rows:
-            yield f"| `{attribute}` | {' | '.join(values)} | {why(attribute)} |"
-    for run, count in comparison.gate.not_recorded.items():
-        if not comparison.gate.accepts_not_recorded:
-            yield f"- {run}: {count} conditions were not recorded; `--allow not-recorded` accepts that"
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
-def _cells(row: Row, comparison: Comparison) -> Iterable[str]:
-    minimum, pairs = row.evidence.minimum, row.pairs
-    yield f"**{row.name}**" if row.role == "named" else row.name + (" (control)" if row.role == "control" else "")
-    for times in ([pair.base_ns for pair in pairs], [pair.measure_ns for pair in pairs]):
+def _verdicts(case: CaseDocument) -> Iterable[str]:
+    for row in case.rows:
+        if row.role == "named":
+            beside = f" ({case.pressure_text})" if case.pressure_text else ""
+            yield f"**{_text(case.title)}  {_text(row.name)}**: {_text(row.text)}{beside}\n"
+
+
+def _list(title: str, lines: Iterable[str]) -> Iterable[str]:
+    items = [f"- {_text(line)}" for line in lines]
+    if items:
+        yield from ([title, ""] if title else [])
+        yield from items
+        yield ""
+
+
+def _case(case: CaseDocument) -> Iterable[str]:
+    yield f"### {_text(case.title)}\n"
+    if not case.rows:
+        return
+    yield "| | base | measure | delta (95 %) | pairs agree | verdict |"
+    yield "|---|---:|---:|---:|---:|---|"
+    for row in case.rows:
+        yield _line(list(_cells(row)))
+    yield ""
+    for row in case.rows:
+        yield f"<details><summary>{escape(plain(row.head))}</summary>\n"
+        yield from (f"- {_text(line)}" for line in (*pairs(row), *row.lines))
+        yield "\n</details>\n"
+
+
+def pairs(row: RowDocument) -> Iterable[str]:
+    """Yield the pairs of a row in words, one a line."""
+    for pair in row.pairs:
+        base, measure = wording.duration(pair["base_ns"]), wording.duration(pair["measure_ns"])
+        yield f"{pair['base_run']} {base}, {pair['measure_run']} {measure}"
+
+
+def _cells(row: RowDocument) -> Iterable[str]:
+    name = _text(row.name)
+    yield f"**{name}**" if row.role == "named" else name + (" (control)" if row.role == "control" else "")
+    for arm in ("base", "measure"):
+        times = [pair[f"{arm}_ns"] for pair in row.pairs]
         yield wording.duration(sum(times) / len(times)) if times else ""
-    if minimum is None:
-        yield from ("", "")
-    else:
-        yield wording.estimate(minimum)
-        yield wording.agreement(row).removesuffix(" pairs agree")
-    shifted = row.reason.verdict in (Verdict.FASTER, Verdict.SLOWER)
-    yield f"**{row.reason.verdict.value}**" if shifted else wording.verdict(row, comparison.options)
+    yield row.estimate
+    yield row.agreement.removesuffix(" pairs agree") if row.minimum else ""
+    yield f"**{row.verdict}**" if row.verdict in ("faster", "slower") else _text(row.text)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination
 from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import BUILD, REVISION, Comparison
-from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference, Recorded
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import CONCURRENCY
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import EXTRA, Difference, Recorded
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.conditions.harness import VARIABLES, raw_attribute
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
@@ -61,7 +62,8 @@ def context_columns(comparison: Comparison) -> tuple[list[str], list[tuple[str, 
 
 def _seen(comparison: Comparison, use: str) -> list[str]:
     seen = {key for conditions in comparison.recorded.values() for one in conditions for key in one}
-    return [key for key, condition in CONDITIONS.items() if key in seen and condition.use == use]
+    found = [key for key, condition in CONDITIONS.items() if key in seen and condition.use == use]
+    return [*found, *(key for key in EXTRA if key in seen)] if use == "ruler" else found
 
 
 def _side_by_side(recorded: Recorded, attributes: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
@@ -73,7 +75,6 @@ def _side_by_side(recorded: Recorded, attributes: Sequence[str]) -> tuple[list[s
 
 def summary(comparison: Comparison) -> str:
     """Return what was measured under, in a line: how many processes, autoload, log level, golden, stderr, build."""
-    repetitions = {(one.run, one.pid) for case in comparison.cases for arm in Arm for one in case.repetitions[arm]}
     every = [conditions for of_run in comparison.recorded.values() for conditions in of_run]
     words = [f"autoload {_cell(every, 'torch.backend_autoload.effective')}"]
     if any("scenetest.log_level" in one for one in every):
@@ -86,7 +87,8 @@ def summary(comparison: Comparison) -> str:
     if len(builds) == 1 and len(revisions) == 1:
         ids = sorted({build.partition("=")[2][:_SHORT_ID] for build in builds.pop().split(",")})
         words.append(f"native build {' '.join(ids)}")
-    return f"{len(repetitions)} processes: {', '.join(words)}"
+    processes = comparison.processes
+    return f"{processes} process{'' if processes == 1 else 'es'}: {', '.join(words)}"
 
 
 def stamps(comparison: Comparison) -> Iterable[str]:
@@ -99,6 +101,14 @@ def stamps(comparison: Comparison) -> Iterable[str]:
     if comparison.gate.accepts_not_recorded:
         for run, count in comparison.gate.not_recorded.items():
             yield f"ALLOWED  {run}: {count} conditions of the ruler were not recorded"
+    for one in comparison.taken:
+        yield f"ALLOWED  {one.run}: {one.key.title}: {one.reason}"
+    if comparison.options.accepts_concurrency and not any(
+        one.attribute == CONCURRENCY for one in comparison.gate.allowed
+    ):
+        counts = {one.get(CONCURRENCY) for of_run in comparison.recorded.values() for one in of_run} - {1, None}
+        for count in counts:
+            yield f"ALLOWED  {count} processes dispatched at the same time"
 
 
 def _arms(comparison: Comparison) -> Recorded:
@@ -106,7 +116,7 @@ def _arms(comparison: Comparison) -> Recorded:
 
 
 def _cell(conditions: Sequence[Mapping[str, Value]], attribute: str) -> str:
-    return ", ".join(sorted({_value(one, attribute) for one in conditions})) or "no warm round"
+    return ", ".join(sorted({_value(one, attribute) for one in conditions})) or "no round"
 
 
 def _value(conditions: Mapping[str, Value], attribute: str) -> str:

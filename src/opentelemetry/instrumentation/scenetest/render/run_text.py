@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -103,7 +103,7 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
         console.print(Text(f"{plain(_script(process))}  no case and no dispatch{pid}{ended}"))
     for case in process.cases:
         console.print(Text(_case_line(case) + pid + ended))
-        _print_dispatches(console, case.dispatches, native)
+        _print_rounds(console, case.dispatches, native)
         _print_changes(console, case.dispatches, case.span)
         if with_tree:
             native.print_tree(console, case.dispatches)
@@ -113,7 +113,7 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
         groups[str(dispatch.attributes.get("scenetest.callable", "outside any case"))].append(dispatch)
     for name, dispatches in groups.items():
         console.print(Text(f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
-        _print_dispatches(console, dispatches, native)
+        _print_rounds(console, dispatches, native)
         _print_changes(console, dispatches)
         if with_tree:
             native.print_tree(console, dispatches)
@@ -139,21 +139,48 @@ def _case_line(case: Case) -> str:
     where += [f"L{attributes['scenetest.level']}"] if "scenetest.level" in attributes else []
     asked = attributes.get("scenetest.rounds")
     outcome = case.span.outcome + (f" ({case.span.error_type})" if case.span.error_type else "")
-    words = [f"{case.span.suite}::{case.span.name}", " ".join(where), outcome, _rounds(case.dispatches, asked)]
+    given = " ".join(f"{name}={value}" for name, value in runs.given(case.span.attributes))
+    rounds = _rounds(case.dispatches, asked)
+    words = [f"{case.span.suite}::{case.span.name}", " ".join(where), given, outcome, rounds]
     return plain("  ".join(word for word in words if word))
 
 
-def _rounds(dispatches: Sequence[Span], asked: Value | None) -> str:
+def _rounds(dispatches: Dispatches, asked: Value | None) -> str:
     if not dispatches and not asked:
         return "no dispatch"
-    count = f"{len(dispatches)} round{'' if len(dispatches) == 1 else 's'}"
-    return count if asked is None or asked == len(dispatches) else f"{count} of {asked} asked for"
+    number = len(dispatches) - _inner(dispatches)
+    count = f"{number} round{'' if number == 1 else 's'}"
+    return count if asked is None or asked == number else f"{count} of {asked} asked for"
 
 
-def _print_dispatches(console: Console, dispatches: Dispatches, native: NativeView) -> None:
-    timed = dispatches.durations(_counts)
-    rows = [("dispatch", Durations.of(timed))] if timed else []
-    rows += native.figures(dispatches)
+def _inner(dispatches: Dispatches) -> int:
+    """Return how many dispatches lie inside another one: a round is an outermost one."""
+    # A group in which all have one parent has none, and may have a million.
+    if len({one.parent_id for one in dispatches.kinds()}) <= 1:
+        return 0
+    return len(dispatches) - len(runs.by_round(dispatches))
+
+
+def _print_rounds(console: Console, dispatches: Dispatches, native: NativeView) -> None:
+    """Print the figures of the rounds, and those of the dispatches inside them by name."""
+    if not _inner(dispatches):
+        _print_dispatches(console, dispatches, native)
+        return
+    rounds = runs.by_round(dispatches)
+    named: dict[str, Dispatches] = defaultdict(Dispatches)
+    for _, inside in rounds:
+        for one in inside:
+            named[runs.name_inside(one.attributes)].append(one)
+    _print_dispatches(console, Dispatches(one for one, _ in rounds), native, named)
+
+
+def _print_dispatches(
+    console: Console, dispatches: Dispatches, native: NativeView, inside: Mapping[str, Dispatches] | None = None
+) -> None:
+    named = {"dispatch": dispatches, **{plain(name): inner for name, inner in (inside or {}).items()}}
+    timed = {name: of_name.durations(_counts) for name, of_name in named.items()}
+    rows = [(name, Durations.of(durations)) for name, durations in timed.items() if durations]
+    rows += native.figures(one for one in dispatches if one.outcome in ("pass", UNKNOWN))
     if rows:
         table = Table("  ", "", "first", "min", "median", "max", box=None, pad_edge=False, header_style="dim")
         for column in table.columns[2:]:
@@ -169,7 +196,7 @@ def _print_dispatches(console: Console, dispatches: Dispatches, native: NativeVi
         console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
     if more := others[_OTHERS:]:
         console.print(Text(f"  {len(more)} more did not pass; --json has them all"))
-    waited = sum(1 for dispatch in dispatches.kinds() if not _counts(dispatch))
+    waited = sum(1 for dispatch in dispatches.kinds() if _is_async(dispatch))
     if dispatches and DERIVED in dispatches[0].attributes:
         console.print(Text("  dispatches are concluded from native markers: how long they took was not recorded"))
     elif waited:
@@ -177,7 +204,12 @@ def _print_dispatches(console: Console, dispatches: Dispatches, native: NativeVi
 
 
 def _counts(dispatch: Span) -> bool:
-    return not dispatch.attributes.get("scenetest.async")
+    """Whether its time is in the figures: they are of what passed."""
+    return dispatch.outcome == "pass" and not _is_async(dispatch)
+
+
+def _is_async(dispatch: Span) -> bool:
+    return bool(dispatch.attributes.get("scenetest.async"))
 
 
 def _remarks(run: Run) -> Iterable[str]:

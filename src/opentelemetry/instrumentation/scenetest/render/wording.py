@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import expm1, log1p
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Options, Row
+from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS, Fit, findable_shift, pairs_needed
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason
@@ -64,10 +65,10 @@ def _because(row: Row, options: Options) -> str:
     evidence, minimum = row.evidence, row.evidence.minimum
     margin = unsigned(evidence.margin)
     if row.reason is Reason.NO_PAIR:
-        what = "that has all the spans" if row.lacking else "that ended"
-        return f"no pair of runs has a round beyond the {options.cold} cold {what}"
+        return _no_pair(row, options)
     if row.reason is Reason.OVERLAP:
-        return "two of the runs ran at the same time and slowed each other"
+        many = "two of the runs ran" if row.at_once < 2 else f"{row.at_once} processes dispatched"
+        return f"{many} at the same time and slowed each other"
     if row.reason is Reason.BELOW_RESOLUTION:
         return f"nothing below {duration(evidence.floor)} can be told here"
     if row.reason is Reason.NOT_INTERLEAVED:
@@ -79,6 +80,8 @@ def _because(row: Row, options: Options) -> str:
         return f"pairs point both ways by more than {unsigned(expm1(evidence.threshold))} ({agreement(row)})"
     if row.reason is Reason.CONTROL_MOVED:
         return "a control that the change can't have touched moved too"
+    if row.reason is Reason.PRESSURE:
+        return "one arm waited much more for CPUs than the other"
     if row.reason is Reason.DRIFT:
         return f"the load changed by {percent(expm1(minimum.slope))} from run to run ({agreement(row)})"
     if row.reason is Reason.WITHIN_MARGIN:
@@ -87,6 +90,21 @@ def _because(row: Row, options: Options) -> str:
         return _not_told(row)
     low, high = minimum.interval(0.95)
     return f"{percent(minimum.delta)} (95 %: {percent(low)} to {percent(high)}), {agreement(row)}"
+
+
+def _no_pair(row: Row, options: Options) -> str:
+    if row.short:
+        runs = ", ".join(f"{run} ({count(rounds, 'round')})" for run, rounds in row.short)
+        return f"no pair is left without {runs}, under half the median number of rounds ({row.median_rounds:g})"
+    what = "that has all the spans" if row.lacking else "that passed"
+    return f"no pair of runs has a round beyond the {options.cold} cold {what}"
+
+
+def pressure(case: CaseRows) -> str:
+    """Return how much the arms waited for CPUs; "" where it was not recorded."""
+    known = {arm: share for arm, share in case.pressure.items() if share is not None}
+    said = ", ".join(f"{arm.value} {100 * share:.0f} %" for arm, share in known.items())
+    return f"CPU pressure: {said}" if said else ""
 
 
 def resolution(row: Row) -> str:
@@ -137,13 +155,29 @@ def remarks(row: Row, options: Options) -> list[str]:
         said.append("rounds still get faster at the end: more rounds would give a lower minimum")
     if minimum and median and minimum.shift < 0 < median.log_interval(0.95)[0]:
         said.append("the minimum fell and the median rose: a wider range, not a faster one")
-    if row.aborted:
-        said.append(f"{count(row.aborted, 'round')} did not run to the end")
+    return [*said, *not_used(row)]
+
+
+def not_used(row: Row) -> list[str]:
+    """Return what was measured for a row and is not used, with the reason."""
+    said: list[str] = []
+    if row.failed:
+        said.append(f"{count(row.failed, 'round')} did not pass")
     if row.lacking:
         said.append(f"{count(row.lacking, 'round')} without all of its spans")
-    said += [f"{run} is left out: it has under half the median number of rounds" for run in row.short]
+    said += [
+        f"{run} is left out: {count(rounds, 'round')}, under half the median number ({row.median_rounds:g})"
+        for run, rounds in row.short
+    ]
     if row.surplus:
         said.append(f"without a partner, not used: {', '.join(row.surplus)}")
+    short = {run for run, _ in row.short}
+    beyond = sum(one.count("not used") for of_arm in row.series.values() for one in of_arm if one.run not in short)
+    if beyond and row.pairs:
+        warm = row.warm.rounds.shape[1]
+        said.append(
+            f"{count(beyond, 'round')} not used: of each run the first {warm} warm ones are, as the shortest has"
+        )
     return said
 
 

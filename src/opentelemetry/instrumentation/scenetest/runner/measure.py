@@ -41,7 +41,7 @@ def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparis
         judge: compares what there is.
 
     Raises:
-        BadInputError: an arm can't be measured, or nothing of both can be compared.
+        BadInputError: an arm can't be measured.
         KeyboardInterrupt: we were told to stop.
     """
     tell = experiment.on_progress
@@ -53,11 +53,11 @@ def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparis
         experiment.pair(number, left=search.left(number) if search else limits.pairs - number + 1)
         if not experiment.has_both:
             continue
-        # The first pair says whether the rulers are the same.
+        # The first pair says whether the rulers are the same, and whether there is anything to compare.
         comparison = judge() if number == 1 or (search and search.wants(number)) else None
         if comparison is None:
             continue
-        if not comparison.gate.same:
+        if not comparison.gate.same or not comparison.compared:
             return
         if search and (ended := search.look(comparison)):
             tell(ended)

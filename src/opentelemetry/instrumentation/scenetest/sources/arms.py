@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
+from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # numpy and scipy come with it: no other command waits for that.
+    # numpy and scipy come with them: no other command waits for that.
+    from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
     from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
 
 JAEGER_VARIABLE = "SCENETEST_OTEL_JAEGER"
 """The environment variable with the address of Jaeger's user interface."""
 
 _JAEGER = "jaeger:"
+_NANOSECONDS = 10**9
 
 
 def read_arms(arms: Sequence[Sequence[str]], store: str | None, jaeger: str | None) -> list[list[Repetition]]:
@@ -34,9 +39,8 @@ def read_arms(arms: Sequence[Sequence[str]], store: str | None, jaeger: str | No
     paths = [_paths(arm, store) for arm in arms]
     names = [path.name for path in {path for of_arm in paths for path in of_arm}]
     unique = len(names) == len(set(names))
-    found = [
-        [*read(of_arm, by_path=not unique), *_from_jaeger(arm, jaeger)] for of_arm, arm in zip(paths, arms, strict=True)
-    ]
+    together = read_together(paths, by_path=not unique)
+    found = [[*stored, *_from_jaeger(arm, jaeger)] for stored, arm in zip(together, arms, strict=True)]
     return _apart(*found) if len(found) > 1 else found
 
 
@@ -50,14 +54,83 @@ def read(directories: Sequence[Path], *, by_path: bool = False) -> list[Repetiti
     Raises:
         BadInputError: one can't be read.
     """
+    return read_together([directories], by_path=by_path)[0]
+
+
+def read_together(arms: Sequence[Sequence[Path]], *, by_path: bool = False) -> list[list[Repetition]]:
+    """Return what the runs of several arms measured, on one clock.
+
+    Args:
+        arms: the run directories of each.
+        by_path: call each by its whole path: their names are not unique.
+
+    Raises:
+        BadInputError: one can't be read.
+    """
     from opentelemetry.instrumentation.scenetest.sources import repetitions
 
-    labels = [str(path) if by_path else path.name for path in directories]
+    loaded = [[runs.load(path) for path in arm] for arm in arms]
+    given = list(chain.from_iterable(loaded))
+    others = _beside(given)
+    clocks = _clocks([*given, *others])
+    activity: tuple[Busy, ...] = tuple(
+        dict.fromkeys(busy for run in (*given, *others) for busy in repetitions.busy_of(run, clocks))
+    )
     return [
-        repetition
-        for path, label in zip(directories, labels, strict=True)
-        for repetition in repetitions.of_run(runs.load(path), label)
+        [
+            replace(one, activity=activity)
+            for run in arm
+            for one in repetitions.of_run(run, str(run.path) if by_path else run.path.name, clocks)
+        ]
+        for arm in loaded
     ]
+
+
+def _clocks(given: Iterable[Run]) -> Mapping[str, int]:
+    """Return for each boot of a machine its wall clock minus its monotonic one, as the first process saw it.
+
+    Somebody may set the wall clock between two runs. The monotonic one runs on.
+    """
+    from opentelemetry.instrumentation.scenetest.sources.repetitions import boot_of
+
+    first: dict[str, tuple[int, int]] = {}
+    for process in (process for run in given for process in run.processes):
+        boot, anchor = boot_of(process), process.record.facts["anchor"]
+        if boot:
+            seen = int(anchor["monotonic_ns"]), process.record.unix_ns(0)
+            first[boot] = min(first.get(boot, seen), seen)
+    return {boot: offset for boot, (_, offset) in first.items()}
+
+
+def _beside(given: Sequence[Run]) -> list[Run]:
+    """Return the other runs of the same stores that ran at the time of one of these: they may have disturbed it."""
+    times = [_lasted(run.path) for run in given]
+    known = {run.path.resolve() for run in given}
+    found: list[Run] = []
+    for store in dict.fromkeys(run.path.resolve().parent for run in given):
+        for directory in stores.all_runs(str(store)):
+            begin, end = _lasted(directory)
+            if directory.resolve() in known or not any(begin < after and before < end for before, after in times):
+                continue
+            try:
+                found.append(runs.load(directory))
+            except BadInputError:  # nothing was recorded in it, or it is damaged: it can't tell when it dispatched
+                continue
+    return found
+
+
+def _lasted(directory: Path) -> tuple[float, float]:
+    """Return from when to when, at the most, processes of a run may have written to its journals, in Unix seconds."""
+    facts = run_file.read(directory)
+    written = [path.stat().st_mtime for path in layout.journals(directory) if path.exists()]
+    began, ended = facts.get("started_unix_ns"), facts.get("ended_unix_ns")
+    last = max([*written, (ended or 0) / _NANOSECONDS])
+    first = began / _NANOSECONDS if began else min(written, default=0.0) - _LONGEST
+    return first, max(first, last)
+
+
+_LONGEST = 24 * 3600.0
+"""How long, in seconds, a run may have lasted that does not say when it began."""
 
 
 def _paths(arm: Sequence[str], store: str | None) -> list[Path]:
@@ -66,12 +139,14 @@ def _paths(arm: Sequence[str], store: str | None) -> list[Path]:
 
 
 def _from_jaeger(arm: Sequence[str], url: str | None) -> list[Repetition]:
+    asked = [word for word in arm if word.startswith(_JAEGER)]
+    if not asked:
+        return []
+    if not url:
+        raise BadInputError(f"{asked[0]} needs a Jaeger: give its address with --jaeger or {JAEGER_VARIABLE}")
     from opentelemetry.instrumentation.scenetest.sources import jaeger
 
-    asked = [word for word in arm if word.startswith(_JAEGER)]
-    if asked and not url:
-        raise BadInputError(f"{asked[0]} needs a Jaeger: give its address with --jaeger or {JAEGER_VARIABLE}")
-    return [one for word in asked for one in jaeger.read(word.removeprefix(_JAEGER), url or "")]
+    return [one for word in asked for one in jaeger.read(word.removeprefix(_JAEGER), url)]
 
 
 def _apart(base: list[Repetition], measure: list[Repetition]) -> list[list[Repetition]]:
@@ -80,10 +155,11 @@ def _apart(base: list[Repetition], measure: list[Repetition]) -> list[list[Repet
     Raises:
         BadInputError: a process is in both.
     """
-    known = {(one.pid, one.rounds[0].start_ns) for one in base}
+    known = {one.id: one.run for one in base}
     for one in measure:
-        if (one.pid, one.rounds[0].start_ns) in known:
-            raise BadInputError(f"{one.run} is in both arms; a run can be compared with others only")
+        if one.id in known:
+            copy = "" if one.run == known[one.id] else f" (as {known[one.id]} in the base)"
+            raise BadInputError(f"{one.run}{copy} is in both arms; a run can be compared with others only")
     alike = {one.run for one in base} & {one.run for one in measure}
     return [
         [replace(one, run=f"{one.run} ({name})") if one.run in alike else one for one in arm]

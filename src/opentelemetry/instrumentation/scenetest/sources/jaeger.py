@@ -13,17 +13,32 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import parse_qsl, urlencode
-from urllib.request import urlopen
+from urllib.parse import parse_qsl
 
+import requests
+
+from opentelemetry.instrumentation.scenetest.analyse.compare import concurrency
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
 from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round
-from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
+from opentelemetry.instrumentation.scenetest.analyse.runs import name_inside
+from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native.markers import NativeSpan
 from opentelemetry.instrumentation.scenetest.native.place import Placed, Window
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
-from opentelemetry.instrumentation.scenetest.sources.repetitions import CALLABLE, device_names, key_of, ranks_of
+from opentelemetry.instrumentation.scenetest.sources.repetitions import (
+    CALLABLE,
+    PRESSURE,
+    command_of,
+    conditions_of,
+    device_names,
+    key_of,
+    key_outside,
+    mean_pressure,
+    process_id,
+    ranks_of,
+    with_inner,
+)
 
 SERVICE = "service.name"
 
@@ -32,6 +47,8 @@ _SHORTEST = timedelta(milliseconds=1)
 _BACK = timedelta(days=90)
 _AHEAD = timedelta(hours=1)
 _SECONDS = 60
+_LARGEST_ANSWER = 1 << 30
+_BLOCK = 1 << 20
 _RESULT = {"case": "test.case.result.status", "outcome": "scenetest.outcome", "native": "simpler.inv"}
 
 
@@ -70,7 +87,7 @@ def read(arm: str, url: str) -> list[Repetition]:
     service = asked.pop(SERVICE, None)
     backend = _Backend(url.rstrip("/"), asked)
     found = {span.id: span for name in ([service] if service else backend.services()) for span in backend.spans(name)}
-    repetitions = list(_repetitions(list(found.values()), asked))
+    repetitions = list(_repetitions(backend, list(found.values()), asked))
     names = {_run(span): str(span.resource.get("scenetest.run.name") or _run(span)) for span in found.values()}
     if not repetitions:
         raise BadInputError(f"there is no dispatch with {arm} in the Jaeger at {url}")
@@ -106,17 +123,42 @@ class _Backend:
         yield from self._trace_ids(service, begin, middle)
         yield from self._trace_ids(service, middle, end)
 
-    def _get(self, path: str, query: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-        address = f"{self.url}{path}{f'?{urlencode(query)}' if query else ''}"
+    def exit_code(self, run_id: str) -> int | None:
+        """Return the exit code of a run, which its own span has; None where nobody waited for its command."""
+        parts = self._get(f"/api/v3/traces/{run_id}", missing_is_empty=True) if run_id else []
+        codes = [span.attributes.get("process.exit.code") for part in parts for span in _spans(part)]
+        return next((code for code in codes if isinstance(code, int)), None)
+
+    def _get(
+        self, path: str, query: Mapping[str, str] | None = None, *, missing_is_empty: bool = False
+    ) -> list[dict[str, Any]]:
         if not self.url.startswith(("http://", "https://")):
             raise BadInputError(f"--jaeger {self.url}: this is no address, as http://localhost:16686 is")
         try:
-            with urlopen(address, timeout=_SECONDS) as answer:
-                return list(_objects(answer.read().decode()))
-        except HTTPError as error:
-            raise BadInputError(f"Jaeger at {self.url} answered {error.code} {error.reason}") from None
-        except (URLError, OSError, ValueError) as error:
+            with requests.get(f"{self.url}{path}", params=query, timeout=_SECONDS, stream=True) as answer:
+                if missing_is_empty and answer.status_code == requests.codes.not_found:
+                    return []
+                if not answer.ok:
+                    raise BadInputError(f"Jaeger at {self.url} answered {answer.status_code} {answer.reason}")
+                return list(_objects(_text(answer)))
+        except requests.RequestException as error:
             raise BadInputError(f"Jaeger at {self.url} does not answer: {error}") from None
+        except ValueError as error:
+            raise BadInputError(f"what answers at {self.url} is no Jaeger: {error}") from None
+
+
+def _text(answer: requests.Response) -> str:
+    """Return the text of an answer.
+
+    Raises:
+        BadInputError: it is larger than any trace.
+    """
+    found = bytearray()
+    for block in answer.iter_content(_BLOCK):
+        found += block
+        if len(found) > _LARGEST_ANSWER:
+            raise BadInputError(f"Jaeger answered more than {_LARGEST_ANSWER >> 20} MiB; ask for more attributes")
+    return found.decode()
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -172,37 +214,78 @@ def _searched(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _repetitions(spans: list[Span], asked: Mapping[str, str]) -> Iterator[Repetition]:
+def _repetitions(backend: _Backend, spans: list[Span], asked: Mapping[str, str]) -> Iterator[Repetition]:
+    known = {span.id: span for span in spans}
     cases = {span.id: span for span in spans if _RESULT["case"] in span.attributes}
+    dispatches = {span.id: span for span in spans if _RESULT["outcome"] in span.attributes and span.id not in cases}
+
+    def outermost(span: Span) -> Span:
+        while (above := dispatches.get((span.trace_id, span.parent_id))) is not None:
+            span = above
+        return span
 
     def meant(span: Span) -> bool:
-        case = cases.get((span.trace_id, span.parent_id))
+        case = cases.get((span.trace_id, outermost(span).parent_id))
         return _has(asked, span.resource, case.attributes if case else {}, span.attributes)
 
-    dispatches = [
-        span for span in spans if _RESULT["outcome"] in span.attributes and span.id not in cases and meant(span)
-    ]
-    native = _native(spans, {*cases, *(span.id for span in dispatches)})
-    ranks, device = ranks_of(native, lambda owner: owner), device_names(native)
+    native = _native(spans, {*cases, *dispatches})
+    rounds_of = {"/".join(span.id): "/".join(outermost(span).id) for span in dispatches.values()}
+    ranks, device = ranks_of(native, lambda owner: rounds_of.get(owner, owner)), device_names(native)
+    inside: dict[tuple[str, str], list[Span]] = defaultdict(list)
     groups: dict[tuple[str, Value, Key], list[Span]] = defaultdict(list)
-    for span in sorted(dispatches, key=lambda span: span.start_ns):
-        groups[_run(span), span.resource.get("service.instance.id", ""), _key(span)].append(span)
-    for (_, _, key), members in groups.items():
+    for span in sorted(dispatches.values(), key=lambda span: span.start_ns):
+        above = outermost(span)
+        if above is not span:
+            inside[above.id].append(span)
+        elif meant(span):
+            parent = known.get((span.trace_id, span.parent_id))
+            groups[_run(span), span.resource.get("service.instance.id", ""), _key(span, parent)].append(span)
+    codes = {run: backend.exit_code(run) for run in {run for run, _, _ in groups}}
+    for (run, _, key), members in groups.items():
         of_case = [(span.trace_id, span.parent_id) for span in members]
-        outcomes = [str(cases[one].attributes[_RESULT["case"]]) for one in dict.fromkeys(of_case) if one in cases]
+        passes = [cases[one] for one in dict.fromkeys(of_case) if one in cases]
+        outcomes = [str(one.attributes[_RESULT["case"]]) for one in passes]
+        rounds = [
+            _round(span, with_inner(ranks.get("/".join(span.id), {}), _pid(span), map(_inner, inside[span.id])))
+            for span in members
+        ]
+        begins = [i for i, one in enumerate(of_case) if i == 0 or one != of_case[i - 1]]
         yield Repetition(
-            run=_run(members[0]),
-            pid=int(members[0].resource.get("process.pid", 0)),
+            run=run,
+            pid=_pid(members[0]),
             key=key,
             outcome=next((outcome for outcome in outcomes if outcome != "pass"), "pass"),
-            rounds=[_round(span, ranks.get("/".join(span.id), {})) for span in members],
-            begins=[i for i, one in enumerate(of_case) if i == 0 or one != of_case[i - 1]],
+            rounds=rounds,
+            begins=begins,
             device_names=device,
+            id=members[0].span_id,
+            failed=f"its run ended with exit code {codes[run]}" if codes[run] else "",
+            pressure=mean_pressure([one.attributes.get(PRESSURE) for one in passes]),
+            busy=tuple(_busy(members[0], rounds, begins)),
         )
+
+
+def _busy(span: Span, rounds: list[Round], begins: list[int]) -> Iterator[Busy]:
+    of = span.resource
+    machine = next((str(one) for key in ("scenetest.boot_id", "host.name") if (one := of.get(key))), "")
+    parent = of.get("process.parent_pid")
+    above = frozenset([] if parent is None else [process_id(_run(span), int(parent))])
+    for start, end in concurrency.spans([one.start_ns for one in rounds], [one.end_ns for one in rounds], begins):
+        yield Busy(machine, process_id(_run(span), _pid(span)), above, start, end)
 
 
 def _run(span: Span) -> str:
     return str(span.resource.get("scenetest.run.id", ""))
+
+
+def _pid(span: Span) -> int:
+    return int(span.resource.get("process.pid", 0))
+
+
+def _inner(span: Span) -> tuple[str, int | None]:
+    of = span.attributes
+    whole = of[_RESULT["outcome"]] == "pass" and not of.get(NOT_WAITED_FOR) and "scenetest.end" not in of
+    return name_inside(of), span.end_ns - span.start_ns if whole else None
 
 
 def _round(span: Span, ranks: Mapping[int, Rank]) -> Round:
@@ -211,16 +294,19 @@ def _round(span: Span, ranks: Mapping[int, Rank]) -> Round:
         end_ns=None if "scenetest.end" in span.attributes else span.end_ns,
         outcome=str(span.attributes[_RESULT["outcome"]]),
         waited_for=bool(span.attributes.get(NOT_WAITED_FOR)),
-        conditions={**span.resource, **span.attributes},
+        conditions=conditions_of({**span.resource, **span.attributes}, str(span.attributes.get("scenetest.ruler"))),
         ranks=ranks,
     )
 
 
-def _key(span: Span) -> Key:
+def _key(span: Span, parent: Span | None) -> Key:
+    """Return what a dispatch is of; `parent` is the case, or outside any case the span of the process."""
     suite, case = (str(span.attributes.get(f"test.{kind}.name", "")) for kind in ("suite", "case"))
     if not case:
-        return Key(NOT_RECORDED, "", str(span.attributes.get(CALLABLE, "outside any case")), None, None, None, None)
-    return key_of(suite, case, {**span.resource, **span.attributes})
+        command = command_of(span.resource.get("process.command_line"))
+        return key_outside(parent.name if parent else "", command, span.attributes.get(CALLABLE))
+    of_case = parent.attributes if parent else span.attributes
+    return key_of(suite, case, {**span.resource, **span.attributes}, of_case)
 
 
 def _native(spans: Iterable[Span], owners: set[tuple[str, str]]) -> list[Placed[str]]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
+from statistics import fmean
 from typing import TypeVar
 
+from opentelemetry.instrumentation.scenetest.analyse.compare import concurrency
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import RULER_HASH
 from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH, Key, Rank, Repetition, Round
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, passes
-from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
-from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
+from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run, by_round, given, name_inside
+from opentelemetry.instrumentation.scenetest.conditions.table import RULER
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Span
 
@@ -19,19 +27,65 @@ T = TypeVar("T")
 FILE = "code.file.path"
 CHECKOUT = "scenetest.harness.path"
 CALLABLE = "scenetest.callable"
+PRESSURE = "scenetest.cpu.pressure"
+OUTSIDE = "outside any case"
 
 
-def of_run(run: Run, label: str) -> list[Repetition]:
+@dataclass(frozen=True)
+class Member:
+    """One pass of a case, or the dispatches of one callable outside any case.
+
+    Attributes:
+        outcome: of the case.
+        pressure: the CPU pressure while it ran.
+        rounds: its outermost dispatches, each with those inside it.
+    """
+
+    outcome: str
+    pressure: Value | None
+    rounds: Sequence[tuple[Span, Sequence[Span]]]
+
+
+def of_run(run: Run, label: str, clocks: Mapping[str, int] | None = None) -> list[Repetition]:
     """Return what a run measured, from its journals and logs.
 
     Args:
         run: the run.
         label: what to call it.
+        clocks: by boot of a machine, its wall clock minus its monotonic one, the same for all runs. Without it each
+            process's own anchor counts, between which somebody may have set the clock.
     """
     native = run.native()
-    ranks = ranks_of(native.spans, lambda owner: owner.span.span_id)
+    outermost = {
+        one.span_id: dispatch.span_id
+        for process in run.processes
+        for dispatch, inside in by_round([one for _, one in process.all_dispatches()])
+        for one in (dispatch, *inside)
+    }
+    ranks = ranks_of(native.spans, lambda owner: outermost.get(owner.span.span_id, owner.span.span_id))
     device = device_names(native.spans)
-    return [one for process in run.processes for one in _of_process(label, process, ranks, device)]
+    families = _families(run)
+    return [
+        one
+        for process in run.processes
+        for one in _Reading(run, label, process, ranks, device, _offset(process, clocks or {}), families).repetitions()
+    ]
+
+
+def busy_of(run: Run, clocks: Mapping[str, int]) -> Iterator[Busy]:
+    """Yield when the processes of a run dispatched."""
+    families = _families(run)
+    for process in run.processes:
+        reading = _Reading(run, "", process, {}, frozenset(), _offset(process, clocks), families)
+        for members in reading.groups().values():
+            yield from reading.busy(members)
+
+
+def boot_of(process: Process) -> str:
+    """Return the boot of the machine that a process ran on, else its host; empty where neither was recorded."""
+    facts = process.record.facts
+    recorded = facts.get("boot_id"), process.record.conditions.get("scenetest.boot_id"), facts.get("host")
+    return next((str(one) for one in recorded if one not in (None, "", UNKNOWN)), "")
 
 
 def ranks_of(spans: Sequence[Placed[T]], round_of: Callable[[T], str]) -> dict[str, dict[int, Rank]]:
@@ -68,63 +122,210 @@ def device_names(spans: Iterable[Placed[T]]) -> frozenset[str]:
     return frozenset(names | {figure for figure, parts in COLUMNS.items() if names.issuperset(parts)})
 
 
-def _above(placed: Placed[T]) -> Iterator[Placed[T]]:
-    while placed.parent is not None:
-        placed = placed.parent
-        yield placed
+def with_inner(ranks: Mapping[int, Rank], pid: int, inner: Iterable[tuple[str, int | None]]) -> Mapping[int, Rank]:
+    """Add the dispatches that lie inside a dispatch to what its process measured natively.
+
+    Args:
+        ranks: the native times of the round by process.
+        pid: the process that dispatched.
+        inner: name and nanoseconds of each inner dispatch; None for one that did not run to its end.
+    """
+    times: Counter[str] = Counter()
+    lost: set[str] = set()
+    count = 0
+    for name, duration in inner:
+        count += 1
+        times[name] += duration or 0
+        lost |= {name} if duration is None else set()
+    if not count:
+        return ranks
+    own = ranks.get(pid, Rank({}))
+    kept = {name: time for name, time in times.items() if name not in lost}
+    inside = {**own.inside, DISPATCH: own.inside.get(DISPATCH, 0) + count}
+    return {**ranks, pid: Rank({**own.durations, **kept}, inside)}
 
 
-def _of_process(
-    label: str, process: Process, ranks: Mapping[str, Mapping[int, Rank]], device: frozenset[str]
-) -> Iterator[Repetition]:
-    groups: dict[Key, list[tuple[str, Sequence[Span]]]] = {}
-    for case in process.cases:
-        if case.dispatches:
-            groups.setdefault(_key_of_case(case), []).append((case.span.outcome, case.dispatches))
-    for name, dispatches in _by_callable(process.dispatches).items():
-        key = Key(NOT_RECORDED, "", name, None, None, None, None)
-        groups.setdefault(key, []).append(("pass", dispatches))
-    for key, members in groups.items():
-        rounds: list[Round] = []
-        begins: list[int] = []
-        for _, dispatches in members:
-            begins.append(len(rounds))
-            rounds += [_round(dispatch, process, ranks.get(dispatch.span_id, {})) for dispatch in dispatches]
-        outcome = next((outcome for outcome, _ in members if outcome != "pass"), "pass")
-        yield Repetition(label, process.record.pid, key, outcome, rounds, begins, device)
-
-
-def _key_of_case(case: Case) -> Key:
-    return key_of(case.span.suite, case.span.name, {**case.span.conditions, **case.span.attributes})
-
-
-def key_of(suite: str, name: str, attributes: Mapping[str, Value]) -> Key:
+def key_of(suite: str, name: str, attributes: Mapping[str, Value], of_case: Mapping[str, Value]) -> Key:
     """Return the key of a case.
 
     Args:
         suite: its suite.
         name: its name.
         attributes: its conditions. Its file counts from the checkout of the harness: two arms may be two checkouts.
+        of_case: the attributes of the case alone.
     """
     file, checkout = PurePath(str(attributes.get(FILE, NOT_RECORDED))), str(attributes.get(CHECKOUT, ""))
     relative = file.relative_to(checkout) if checkout and file.is_relative_to(checkout) else PurePath(file.name)
-    where = (attributes.get(f"scenetest.{key}") for key in ("platform", "runtime", "level", "devices"))
-    return Key(str(relative), suite, name, *where)
-
-
-def _by_callable(dispatches: Iterable[Span]) -> dict[str, list[Span]]:
-    groups: dict[str, list[Span]] = {}
-    for dispatch in dispatches:
-        groups.setdefault(str(dispatch.attributes.get(CALLABLE, "outside any case")), []).append(dispatch)
-    return groups
-
-
-def _round(dispatch: Span, process: Process, ranks: Mapping[int, Rank]) -> Round:
-    return Round(
-        start_ns=process.record.unix_ns(dispatch.start_ns),
-        end_ns=None if dispatch.end_ns is None else process.record.unix_ns(dispatch.end_ns),
-        outcome=dispatch.outcome,
-        waited_for=bool(dispatch.attributes.get(NOT_WAITED_FOR)),
-        conditions={**dispatch.conditions, **dispatch.how},
-        ranks=ranks,
+    platform, runtime, level, devices = (
+        attributes.get(f"scenetest.{key}") for key in ("platform", "runtime", "level", "devices")
     )
+    return Key(str(relative), suite, name, platform, runtime, level, devices, given(of_case))
+
+
+def key_outside(script: str, command: Sequence[str], callable_name: Value | None) -> Key:
+    """Return the key of dispatches outside any case: they are told apart by script and callable.
+
+    Args:
+        script: the name of the process's span, which is the script; empty where it was not recorded.
+        command: the command line of the process.
+        callable_name: what was dispatched.
+    """
+    name = str(callable_name or OUTSIDE)
+    return Key(_script(script, command) or NOT_RECORDED, "", name, None, None, None, None)
+
+
+def _script(script: str, command: Sequence[str]) -> str:
+    """Return a name for a script, also for one that has none of its own: `-m module`, `-c` with a hash of its text."""
+    words = list(command)
+    if script == "__main__.py" and "-m" in words[:-1]:
+        return f"-m {words[words.index('-m') + 1]}"
+    if script == "-c" and "-c" in words[:-1]:
+        return f"-c {zlib.crc32(words[words.index('-c') + 1].encode('utf-8', 'backslashreplace')):08x}"
+    return script
+
+
+def command_of(text: Value | None) -> list[str]:
+    """Return the words of a command line; none where it can't be split."""
+    try:
+        return shlex.split(str(text or ""))
+    except ValueError:
+        return []
+
+
+def conditions_of(conditions: Mapping[str, Value], ruler: str) -> Mapping[str, Value]:
+    """Return the conditions of a dispatch, with its ruler where that is unknown though every condition is known.
+
+    It is so where a condition changed while the dispatch was measured.
+    """
+    if ruler != UNKNOWN or any(conditions.get(key) in (UNKNOWN, NOT_RECORDED) for key in RULER):
+        return {key: value for key, value in conditions.items() if key != RULER_HASH}
+    return {**conditions, RULER_HASH: UNKNOWN}
+
+
+def mean_pressure(values: Iterable[Value | None]) -> float | None:
+    """Return the mean of CPU pressures; None where one was not recorded."""
+    given = list(values)
+    known = [float(one) for one in given if isinstance(one, float | int)]
+    return fmean(known) if known and len(known) == len(given) else None
+
+
+def _above(placed: Placed[T]) -> Iterator[Placed[T]]:
+    while placed.parent is not None:
+        placed = placed.parent
+        yield placed
+
+
+def _offset(process: Process, clocks: Mapping[str, int]) -> int:
+    return clocks.get(boot_of(process) or "?", process.record.unix_ns(0))
+
+
+def process_id(run_id: str | None, pid: int) -> str:
+    """Return what tells a process from all others."""
+    return f"{run_id or ''}/{pid}"
+
+
+def _families(run: Run) -> Mapping[int, frozenset[str]]:
+    """Return for each process of a run those that started it, directly or not."""
+    parents = {one.record.pid: one.record.facts.get("parent_pid") for one in run.processes}
+    found: dict[int, frozenset[str]] = {}
+    for pid in parents:
+        above: list[int] = []
+        parent = parents[pid]
+        while parent in parents and parent not in (pid, *above):
+            above.append(parent)
+            parent = parents[parent]
+        found[pid] = frozenset(process_id(run.id or str(run.path), one) for one in above)
+    return found
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads the repetitions of one process."""
+
+    run: Run
+    label: str
+    process: Process
+    ranks: Mapping[str, Mapping[int, Rank]]
+    device: frozenset[str]
+    offset_ns: int
+    families: Mapping[int, frozenset[str]]
+
+    def groups(self) -> dict[Key, list[Member]]:
+        """Return the passes of each case, and of each callable outside any case."""
+        found: dict[Key, list[Member]] = {}
+        for case in self.process.cases:
+            if case.dispatches:
+                attributes = case.span.attributes
+                key = key_of(case.span.suite, case.span.name, {**case.span.conditions, **attributes}, attributes)
+                member = Member(case.span.outcome, attributes.get(PRESSURE), by_round(case.dispatches))
+                found.setdefault(key, []).append(member)
+        command: list[str] = [str(word) for word in self.process.record.facts.get("command") or ()]
+        outside: dict[Key, list[tuple[Span, Sequence[Span]]]] = {}
+        for dispatch, inside in by_round(self.process.dispatches):
+            key = key_outside(self.process.script, command, dispatch.attributes.get(CALLABLE))
+            outside.setdefault(key, []).append((dispatch, inside))
+        for key, rounds in outside.items():
+            found.setdefault(key, []).append(Member("pass", None, rounds))
+        return found
+
+    def busy(self, members: Iterable[Member]) -> Iterator[Busy]:
+        """Yield when the process dispatched for them."""
+        pid = self.process.record.pid
+        for member in members:
+            dispatches = [dispatch for dispatch, _ in member.rounds]
+            starts = [self._at(one.start_ns) for one in dispatches]
+            ends = [None if one.end_ns is None else self._at(one.end_ns) for one in dispatches]
+            for start, end in concurrency.spans(starts, ends, [0]):
+                process = process_id(self.run.id or str(self.run.path), pid)
+                yield Busy(boot_of(self.process), process, self.families[pid], start, end)
+
+    def repetitions(self) -> Iterator[Repetition]:
+        """Yield what the process measured of each case."""
+        for key, members in self.groups().items():
+            rounds: list[Round] = []
+            begins: list[int] = []
+            for member in members:
+                begins.append(len(rounds))
+                rounds += [self._round(dispatch, inside) for dispatch, inside in member.rounds]
+            yield Repetition(
+                run=self.label,
+                pid=self.process.record.pid,
+                key=key,
+                outcome=next((one.outcome for one in members if one.outcome != "pass"), "pass"),
+                rounds=rounds,
+                begins=begins,
+                device_names=self.device,
+                id=members[0].rounds[0][0].span_id,
+                failed=_why_failed(self.run, self.process),
+                pressure=mean_pressure(one.pressure for one in members),
+                busy=tuple(self.busy(members)),
+            )
+
+    def _round(self, dispatch: Span, inside: Sequence[Span]) -> Round:
+        pid = self.process.record.pid
+        inner = [(name_inside(one.attributes), _duration(one)) for one in inside]
+        return Round(
+            start_ns=self._at(dispatch.start_ns),
+            end_ns=None if dispatch.end_ns is None else self._at(dispatch.end_ns),
+            outcome=dispatch.outcome,
+            waited_for=bool(dispatch.attributes.get(NOT_WAITED_FOR)),
+            conditions=conditions_of({**dispatch.conditions, **dispatch.how}, dispatch.ruler),
+            ranks=with_inner(self.ranks.get(dispatch.span_id, {}), pid, inner),
+        )
+
+    def _at(self, monotonic_ns: int) -> int:
+        return monotonic_ns + self.offset_ns
+
+
+def _duration(inner: Span) -> int | None:
+    return inner.duration_ns if inner.outcome == "pass" and not inner.attributes.get(NOT_WAITED_FOR) else None
+
+
+def _why_failed(run: Run, process: Process) -> str:
+    """Return why nothing that a process measured counts; empty when it does."""
+    code = run.exit_code
+    if code:
+        return f"its run ended with exit code {code}"
+    if code is None and process.record.ended == "lost" and not process.record.incomplete:
+        return "its process did not end cleanly, and its exit code is not known"
+    return ""

@@ -52,6 +52,8 @@ def _process(path: Path) -> Process:
             (holder or process).phases.append(span)
         elif span.kind == "dispatch":
             (holder or process).dispatches.append(span)
+        elif span.kind == "process":
+            process.script = span.name
     for phases in (process.phases, *(case.phases for case in cases.values())):
         phases.sort(key=lambda span: span.start_ns)
     process.cases = sorted(cases.values(), key=lambda case: case.span.start_ns)

@@ -37,7 +37,7 @@ def all_runs(given: str | None = None) -> list[Path]:
     for store in stores(given):
         if os.access(store, os.R_OK | os.X_OK) and store.is_dir():
             found += [directory for directory in store.iterdir() if directory.is_dir() and is_run(directory)]
-    return sorted(found, key=_started)
+    return sorted(found, key=lambda directory: (_started(directory), directory.name))
 
 
 def find(run: str, given: str | None = None) -> Path:

@@ -4,21 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from opentelemetry.instrumentation.scenetest.analyse.compare import gate
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import CONCURRENCY, Busy, at_once
 from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference, Gate
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Repetition, Round
-from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Options, Row, judged
+from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options, check_allowed
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Repetition
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row, described, judged
+from opentelemetry.instrumentation.scenetest.analyse.compare.series import cold_ones
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
-from opentelemetry.instrumentation.scenetest.conditions.groups import GROUPS
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS, RULER
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 REVISION = "vcs.ref.head.revision"
 BUILD = "scenetest.native.build_ids"
 HOST = "host.name"
+
+COMPARED_CONDITIONS = (*RULER, *gate.EXTRA)
+"""What must be equal: the recorded conditions of the ruler, and what follows from the record."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A repetition that is not used.
+
+    Attributes:
+        arm: of which arm it is.
+        run: its run.
+        key: what it measured.
+        reason: why it is not used.
+    """
+
+    arm: Arm
+    run: str
+    key: Key
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -34,7 +54,10 @@ class Comparison:
         warnings: what a reader must know before any number.
         cases: the cases that both arms ran.
         unmatched: the cases of one arm that the other lacks.
-        left_out: what was measured and is not used, with the reason.
+        left_out: what was measured and is not used.
+        taken: what failed and is used all the same, because that was allowed.
+        processes: how many processes are compared.
+        one_arm: the runs are only put beside each other, and nothing is judged.
     """
 
     options: Options
@@ -45,86 +68,125 @@ class Comparison:
     warnings: tuple[str, ...]
     cases: tuple[CaseRows, ...]
     unmatched: Mapping[Arm, tuple[Key, ...]]
-    left_out: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+    taken: tuple[LeftOut, ...]
+    processes: int
+    one_arm: bool = False
 
     @property
     def named(self) -> list[Row]:
         """The rows that were asked for: they decide the exit code."""
         return [row for case in self.cases for row in case.rows if row.role == "named"]
 
+    @property
+    def compared(self) -> bool:
+        """Whether there is a pair for anything that was asked for."""
+        return any(row.pairs for row in self.named)
+
 
 def compare(base: Sequence[Repetition], measure: Sequence[Repetition], options: Options) -> Comparison:
     """Compare two arms.
 
     Raises:
-        BadInputError: no case is in both, or a name that was asked for is in none of them.
+        OptionError: a name that was asked for is in none of them, or something can't be allowed.
     """
-    _check_allowed(options)
+    check_allowed(options.allow)
     arms = _completed({Arm.BASE: base, Arm.MEASURE: measure})
-    used, left_out = _passed(arms)
+    used, left_out, taken = _usable(arms, options)
     keys = {arm: {one.key for one in repetitions} for arm, repetitions in used.items()}
     both = sorted(keys[Arm.BASE] & keys[Arm.MEASURE], key=str)
     groups = {key: {arm: [one for one in used[arm] if one.key == key] for arm in Arm} for key in both}
-    compared = list(groups.values()) or [used]
-    recorded = [_by_run([*group[Arm.BASE], *group[Arm.MEASURE]], options) for group in compared]
-    found = _merged([gate.check(of_case, RULER, options.allow) for of_case in recorded])
-    if not both and found.same:
-        raise BadInputError(_nothing_in_common(keys))
-    by_arm = {arm.value: [one for group in compared for one in _conditions(group[arm], options)] for arm in Arm}
+    compared = list(groups.values()) or [used if all(used.values()) else arms]
+    busy = _at_once([*base, *measure])
+    recorded = [_by_run([*group[Arm.BASE], *group[Arm.MEASURE]], options, busy) for group in compared]
+    found = _merged([gate.check(of_case, COMPARED_CONDITIONS, options.allow) for of_case in recorded])
+    by_arm = {arm.value: _distinct((one for group in compared for one in group[arm]), options, busy) for arm in Arm}
+    of_all = [one for group in compared for arm in Arm for one in group[arm]]
     return Comparison(
         options=options,
         runs={arm: tuple(dict.fromkeys(one.run for one in _in_time(arms[arm]))) for arm in Arm},
-        recorded=_by_run([one for group in compared for arm in Arm for one in group[arm]], options),
+        recorded=_by_run(of_all, options, busy),
         gate=found,
         context=tuple(gate.differing(by_arm, _CONTEXT)),
         warnings=tuple(_warnings(by_arm)),
-        cases=judged(groups, options) if found.same else (),
-        unmatched={arm: tuple(sorted(keys[arm] - set(both), key=str)) if both else () for arm in Arm},
+        cases=judged(groups, options, busy) if found.same else (),
+        unmatched={arm: tuple(sorted(keys[arm] - set(both), key=str)) for arm in Arm},
         left_out=tuple(left_out),
+        taken=tuple(taken),
+        processes=len({(one.run, one.pid) for one in of_all}),
     )
 
 
 def describe(repetitions: Sequence[Repetition], options: Options) -> Comparison:
-    """Put runs side by side that are of one arm: their rulers and rounds, and no verdict."""
-    _check_allowed(options)
+    """Put runs side by side that are of one arm: their rulers and rounds, and no verdict.
+
+    Raises:
+        OptionError: something can't be allowed.
+    """
+    check_allowed(options.allow)
     groups: dict[Key, list[Repetition]] = {}
     for one in repetitions:
         groups.setdefault(one.key, []).append(one)
-    recorded = _by_run(repetitions, options)
-    found = _merged([gate.check(_by_run(group, options), RULER, options.allow) for group in groups.values()])
+    busy = _at_once(repetitions)
+    recorded = _by_run(repetitions, options, busy)
+    found = [gate.check(_by_run(group, options, busy), COMPARED_CONDITIONS, options.allow) for group in groups.values()]
     return Comparison(
         options=options,
         runs={Arm.BASE: tuple(recorded), Arm.MEASURE: ()},
         recorded=recorded,
-        gate=found,
+        gate=_merged(found),
         context=(),
         warnings=(),
-        cases=tuple(CaseRows(key, {Arm.BASE: group, Arm.MEASURE: []}, ()) for key, group in groups.items()),
+        cases=tuple(described(key, group, options) for key, group in groups.items()),
         unmatched={},
-        left_out=(),
+        left_out=tuple(LeftOut(Arm.BASE, one.run, one.key, why) for one in repetitions if (why := _why_not(one))),
+        taken=(),
+        processes=len({(one.run, one.pid) for one in repetitions}),
+        one_arm=True,
     )
 
 
 _CONTEXT = [key for key, one in CONDITIONS.items() if one.use == "context" and one.type is not float]
 """Measured context, such as the pressure on the CPU, differs always."""
 
+_ENDINGS = {
+    "fail": "failed",
+    "error": "ended in an error",
+    "aborted": "never ended",
+    "running": "is still running",
+    "skipped": "was skipped",
+}
 
-def _check_allowed(options: Options) -> None:
-    for key in options.allow - {*RULER, gate.ALLOW_NOT_RECORDED}:
-        near = get_close_matches(key, (*RULER, *GROUPS), n=1, cutoff=0.4)
-        hint = f"; do you mean {near[0]}?" if near else ""
-        raise BadInputError(f"--allow {key}: this is no condition of the ruler and no group of them{hint}")
 
+def _usable(
+    arms: Mapping[Arm, Sequence[Repetition]], options: Options
+) -> tuple[dict[Arm, list[Repetition]], list[LeftOut], list[LeftOut]]:
+    """Return what counts of each arm, what does not, and what does only because that was allowed.
 
-def _passed(arms: Mapping[Arm, Sequence[Repetition]]) -> tuple[dict[Arm, list[Repetition]], list[str]]:
-    """Leave out the cases that failed: whoever computes something else measures something else."""
+    Whoever fails may have computed something else, and so measured something else.
+    """
     used: dict[Arm, list[Repetition]] = {}
-    left_out: list[str] = []
+    left_out: list[LeftOut] = []
+    taken: list[LeftOut] = []
     for arm, repetitions in arms.items():
-        failed = [one for one in repetitions if one.outcome in ("fail", "error")]
-        used[arm] = [one for one in repetitions if one not in failed]
-        left_out += [f"{one.run}: {one.key.title} ended with {one.outcome}" for one in failed]
-    return used, left_out
+        used[arm] = []
+        known: dict[tuple[str, Key], str] = {}
+        for one in repetitions:
+            copy_of = known.setdefault((one.id or f"{one.run} {one.pid}", one.key), one.run)
+            reason = _why_not(one)
+            if copy_of != one.run:
+                left_out.append(LeftOut(arm, one.run, one.key, f"it is a copy of {copy_of}"))
+            elif reason and not options.takes_failed:
+                left_out.append(LeftOut(arm, one.run, one.key, reason))
+            else:
+                used[arm].append(one)
+                taken += [LeftOut(arm, one.run, one.key, reason)] if reason else []
+    return used, left_out, taken
+
+
+def _why_not(one: Repetition) -> str:
+    case = f"the case {_ENDINGS[one.outcome]}" if one.outcome in _ENDINGS else ""
+    return " and ".join(filter(None, (case, one.failed)))
 
 
 def _completed(arms: Mapping[Arm, Sequence[Repetition]]) -> dict[Arm, list[Repetition]]:
@@ -132,32 +194,39 @@ def _completed(arms: Mapping[Arm, Sequence[Repetition]]) -> dict[Arm, list[Repet
     whole = {one.key for repetitions in arms.values() for one in repetitions if NOT_RECORDED not in one.key}
 
     def complete(one: Repetition) -> Repetition:
+        if NOT_RECORDED not in one.key:
+            return one
         fits = [key for key in whole if all(a in (NOT_RECORDED, b) for a, b in zip(one.key, key, strict=True))]
         return replace(one, key=fits[0]) if len(fits) == 1 else one
 
     return {arm: [complete(one) for one in repetitions] for arm, repetitions in arms.items()}
 
 
-def _nothing_in_common(keys: Mapping[Arm, set[Key]]) -> str:
-    has = {arm: ", ".join(sorted(key.title for key in keys[arm])) or "no case that passed" for arm in Arm}
-    return f"No case is in both arms: the base has {has[Arm.BASE]}; the measure has {has[Arm.MEASURE]}"
+AtOnce = Mapping[Busy, int]
+"""How many processes were busy at once, by the time in which one was."""
 
 
-def _conditions(repetitions: Iterable[Repetition], options: Options) -> list[Mapping[str, Value]]:
-    """The distinct conditions of the rounds that are compared."""
-    found = (one.conditions for repetition in repetitions for one in _not_cold(repetition, options.cold))
+def _at_once(repetitions: Iterable[Repetition]) -> AtOnce:
+    return at_once(dict.fromkeys(busy for one in repetitions for busy in (*one.activity, *one.busy)))
+
+
+def _conditions(one: Repetition, options: Options, busy: AtOnce) -> Iterable[Mapping[str, Value]]:
+    """Yield the conditions of the warm rounds; where there is none, those of all rounds."""
+    cold = cold_ones(one, options.cold)
+    warm = [each for i, each in enumerate(one.rounds) if i not in cold] or one.rounds
+    for each in warm:
+        yield {**each.conditions, CONCURRENCY: max((busy[time] for time in one.busy), default=1)}
+
+
+def _distinct(repetitions: Iterable[Repetition], options: Options, busy: AtOnce) -> list[Mapping[str, Value]]:
+    found = (conditions for one in repetitions for conditions in _conditions(one, options, busy))
     return list({repr(sorted(conditions.items())): conditions for conditions in found}.values())
 
 
-def _not_cold(repetition: Repetition, cold: int) -> Iterable[Round]:
-    cold_ones = {begin + i for begin in repetition.begins for i in range(min(cold, len(repetition.rounds)))}
-    return (one for i, one in enumerate(repetition.rounds) if i not in cold_ones)
-
-
-def _by_run(repetitions: Iterable[Repetition], options: Options) -> dict[str, list[Mapping[str, Value]]]:
+def _by_run(repetitions: Iterable[Repetition], options: Options, busy: AtOnce) -> dict[str, list[Mapping[str, Value]]]:
     by_run: dict[str, list[Mapping[str, Value]]] = {}
     for one in _in_time(repetitions):
-        by_run.setdefault(one.run, []).extend(_conditions([one], options))
+        by_run.setdefault(one.run, []).extend(_distinct([one], options, busy))
     return by_run
 
 
@@ -176,7 +245,7 @@ def _merged(gates: Sequence[Gate]) -> Gate:
         differences=once(one for each in gates for one in each.differences),
         allowed=once(one for each in gates for one in each.allowed),
         not_recorded={run: count for each in gates for run, count in each.not_recorded.items()},
-        accepts_not_recorded=gates[0].accepts_not_recorded,
+        accepts_not_recorded=any(each.accepts_not_recorded for each in gates),
     )
 
 

@@ -6,10 +6,30 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import CONCURRENCY, WHY
+from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 
 ALLOW_NOT_RECORDED = "not-recorded"
 """What a user allows to accept every condition that was not recorded."""
+
+ALLOW_FAILED = "failed"
+"""What a user allows to take runs, processes and cases that failed."""
+
+RULER_HASH = "scenetest.ruler"
+"""In the conditions of a dispatch only where it is unknown: a condition changed while the dispatch was measured."""
+
+EXTRA: Mapping[str, str] = {
+    RULER_HASH: "a condition changed while it was measured, so that nobody knows what it was measured under",
+    CONCURRENCY: WHY,
+}
+"""What must be equal beside the recorded conditions of the ruler, with the reason."""
+
+
+def why(attribute: str) -> str:
+    """Return why a difference in it makes two timings incomparable."""
+    return EXTRA.get(attribute) or table.why(attribute)
+
 
 Seen: TypeAlias = "frozenset[Value | None]"
 """The values of one condition over the dispatches of a run; None where it does not apply."""

@@ -9,14 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
 
 DISPATCH = "dispatch"
 """The row of the wall time of a dispatch, beside the names of native spans and figures."""
 
 
 class Key(NamedTuple):
-    """What two timings must be of before they are compared."""
+    """What two timings must be of before they are compared.
+
+    Attributes:
+        file: the file of the case; outside any case the script.
+        suite: the suite; empty outside any case.
+        case: the case; outside any case the callable.
+        platform: condition of the case, as are the next three.
+        runtime: see platform.
+        level: see platform.
+        devices: how many.
+        given: the attributes that the user gave the case, by name.
+    """
 
     file: str
     suite: str
@@ -25,20 +37,22 @@ class Key(NamedTuple):
     runtime: Value | None
     level: Value | None
     devices: Value | None
+    given: tuple[tuple[str, Value], ...] = ()
 
     @property
     def title(self) -> str:
         """As a reader knows it."""
-        name = f"{self.suite}::{self.case}" if self.suite else self.case
+        outside = self.case if self.file == NOT_RECORDED else f"{self.case} ({self.file})"
         where = [str(self.runtime)] if self.runtime is not None else []
         where += [f"L{self.level}"] if self.level is not None else []
         where += [f"{self.devices} devices"] if self.devices not in (None, 1) else []
-        return "  ".join([name, *where])
+        given = [" ".join(f"{name}={value}" for name, value in self.given)] if self.given else []
+        return "  ".join([f"{self.suite}::{self.case}" if self.suite else outside, *where, *given])
 
 
 @dataclass(frozen=True)
 class Rank:
-    """The native spans that one process wrote within one round.
+    """The native spans that one process wrote within one round, and the dispatches inside its dispatch.
 
     Attributes:
         durations: nanoseconds under each name and figure, repeated ones summed.
@@ -51,7 +65,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Round:
-    """One dispatch.
+    """One outermost dispatch.
 
     Attributes:
         start_ns: Unix nanoseconds.
@@ -87,6 +101,11 @@ class Repetition:
         rounds: in time order.
         begins: indices of rounds that were round 0: of the case again in the same process, or of a second Worker.
         device_names: native names whose times a device's clock took.
+        id: the same for every copy of this record, and for no other one.
+        failed: why its run or process does not count, such as "exit code 137"; empty when it does.
+        pressure: share of its time in which some task waited for a CPU, 0 to 1; None where it was not recorded.
+        busy: when its process dispatched for it.
+        activity: everything that is known to have dispatched at about that time, itself included.
     """
 
     run: str
@@ -96,3 +115,8 @@ class Repetition:
     rounds: Sequence[Round]
     begins: Sequence[int]
     device_names: frozenset[str] = frozenset()
+    id: str = ""
+    failed: str = ""
+    pressure: float | None = None
+    busy: tuple[Busy, ...] = ()
+    activity: tuple[Busy, ...] = ()

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH, Key, Repetition, Round
+from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
+from opentelemetry.instrumentation.scenetest.analyse.compare.options import OptionError, Options
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH, Key, Repetition
+from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series, series
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import floor, tick
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm, order
-from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import Warm, round_total, warm_rounds
+from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import Warm, warm_rounds
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import (
     Evidence,
     Reason,
@@ -23,33 +26,14 @@ from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import (
     holm,
     load_correlation,
 )
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 Role: TypeAlias = Literal["named", "control", "other"]
 
 Group: TypeAlias = "Mapping[Arm, Sequence[Repetition]]"
 """The repetitions of one case by arm."""
 
-
-@dataclass(frozen=True)
-class Options:
-    """What the user can ask for.
-
-    Attributes:
-        cold: rounds dropped at the start in any case.
-        margin: the fraction within which two times are the same.
-        resolution_ns: the least difference worth telling.
-        sum: names of spans or figures, summed within each round: the row that is tested. Else the dispatch is.
-        controls: rows that the change can't have touched.
-        allow: ruler conditions whose differences are accepted.
-    """
-
-    cold: int = 1
-    margin: float = 0.05
-    resolution_ns: float = 100.0
-    sum: tuple[str, ...] = ()
-    controls: tuple[str, ...] = ()
-    allow: frozenset[str] = frozenset()
+PRESSURE_APART = 0.25
+"""From this difference of the mean CPU pressure on, the arms did not run on the same machine, so to say."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +58,11 @@ class Row:
         warm: the rounds that are used, one row a repetition that was kept.
         evidence: what the verdict rests on.
         pairs: the repetitions side by side.
+        series: by arm, all rounds of its repetitions, each with what became of it.
         surplus: runs of the longer arm that have no partner.
-        short: runs left out because they had under half the median number of rounds.
-        aborted: rounds that did not run to their end.
-        lacking: rounds without a value, because a chosen span is missing.
+        short: runs left out because they had under half the median number of rounds, with their number.
+        median_rounds: that median.
+        at_once: how many processes dispatched at the same time as a repetition that is used, at the most.
         reason: the rule that decided.
         holm_p: p within the family of rows.
         controls: of a row that is none: each control, with the correlation of both rows' log minima.
@@ -88,10 +73,11 @@ class Row:
     warm: Warm
     evidence: Evidence
     pairs: tuple[Pair, ...]
+    series: Mapping[Arm, tuple[Series, ...]]
     surplus: tuple[str, ...]
-    short: tuple[str, ...]
-    aborted: int
-    lacking: int
+    short: tuple[tuple[str, int], ...]
+    median_rounds: float
+    at_once: int
     reason: Reason = Reason.NO_PAIR
     holm_p: float = 1.0
     controls: tuple[tuple[Row, float | None], ...] = ()
@@ -101,39 +87,86 @@ class Row:
         """As the reader knows it."""
         return " + ".join(self.parts)
 
+    @property
+    def failed(self) -> int:
+        """How many rounds did not pass."""
+        return sum(one.count("failed") for of_arm in self.series.values() for one in of_arm)
+
+    @property
+    def lacking(self) -> int:
+        """How many rounds are without a value, because a chosen span is missing."""
+        return sum(one.count("lacking") for of_arm in self.series.values() for one in of_arm)
+
 
 @dataclass(frozen=True)
 class CaseRows:
-    """One case that both arms ran."""
+    """One case that both arms ran.
+
+    Attributes:
+        key: the case.
+        repetitions: what was measured of it, by arm.
+        rows: its rows; none where nothing is judged.
+        series: by arm, all rounds of what was asked for.
+        parts: what was asked for.
+        alone: by arm, what the other arm did not measure.
+        pressure: by arm, the mean CPU pressure; None where it was not recorded.
+    """
 
     key: Key
     repetitions: Group
     rows: tuple[Row, ...]
+    series: Mapping[Arm, tuple[Series, ...]]
+    parts: tuple[str, ...]
+    alone: Mapping[Arm, tuple[str, ...]] = field(default_factory=dict[Arm, "tuple[str, ...]"])
+    pressure: Mapping[Arm, float | None] = field(default_factory=dict[Arm, "float | None"])
+
+    @property
+    def pressure_apart(self) -> bool:
+        """Whether one arm waited for CPUs much more than the other."""
+        base, measure = self.pressure.get(Arm.BASE), self.pressure.get(Arm.MEASURE)
+        return base is not None and measure is not None and abs(base - measure) >= PRESSURE_APART
 
 
-def judged(groups: Mapping[Key, Group], options: Options) -> tuple[CaseRows, ...]:
+def judged(groups: Mapping[Key, Group], options: Options, busy: Mapping[Busy, int]) -> tuple[CaseRows, ...]:
     """Return the rows of every case with their verdicts.
 
+    Args:
+        groups: the repetitions of each case that both arms ran.
+        options: what was asked for.
+        busy: how many processes were busy at once, by the time in which one was.
+
     Raises:
-        BadInputError: a name that was asked for is not measured in both arms, or what is tested is to be a control.
+        OptionError: a name that was asked for is not measured in both arms, or what is tested is to be a control.
     """
     names = {key: _names(group) for key, group in groups.items()}
     everywhere = list(dict.fromkeys(name for of_case in names.values() for name in of_case))
-    asked = tuple(dict.fromkeys(_resolve(name, everywhere, "--sum") for name in options.sum))
-    controls = [_resolve(name, everywhere, "--control") for name in options.controls]
+    asked = tuple(dict.fromkeys(_resolve(name, everywhere, "sum") for name in options.sum)) if groups else ()
+    controls = [_resolve(name, everywhere, "controls") for name in options.controls] if groups else []
     cases: list[CaseRows] = []
     for key, group in groups.items():
         measured = names[key]
-        named = asked or (DISPATCH if DISPATCH in measured else measured[0],)
+        named = asked or (DISPATCH if DISPATCH in measured or not measured else measured[0],)
         rows: dict[tuple[str, ...], Role] = {named: "named"}
         for name in controls:
             if named == (name,):
-                raise BadInputError(f"--control {name}: this is what is tested; name another control, or a --sum")
+                raise OptionError("controls", name, "this is what is tested; name another control, or another sum")
         rows |= {(name,): "control" for name in controls}
         rows = {**{(name,): "other" for name in measured}, **rows}
         in_order = sorted(rows.items(), key=lambda row: ("named", "control", "other").index(row[1]))
-        cases.append(CaseRows(key, group, tuple(_row(role, parts, group, options) for parts, role in in_order)))
+        made = tuple(_row(role, parts, group, options, busy) for parts, role in in_order)
+        pressure = {arm: _mean([one.pressure for one in group[arm]]) for arm in Arm}
+        cases.append(CaseRows(key, group, made, made[0].series, named, _alone(group), pressure))
     return _decided(cases)
+
+
+def described(key: Key, repetitions: Sequence[Repetition], options: Options) -> CaseRows:
+    """Return the rounds of a case of one arm, of which nothing is judged."""
+    names = list(dict.fromkeys(name for one in repetitions for name in _names_of(one)))
+    parts = (DISPATCH,) if DISPATCH in names or not names else (names[0],)
+    shown = [series(one, parts, options.cold) for one in repetitions]
+    longest = max((len(one.rounds) for one in shown), default=0)
+    group: Group = {Arm.BASE: repetitions, Arm.MEASURE: ()}
+    return CaseRows(key, group, (), {Arm.BASE: tuple(one.cut(options.cold, longest) for one in shown)}, parts)
 
 
 def warm_of(row: Row, arm: Arm) -> list[float]:
@@ -144,12 +177,22 @@ def warm_of(row: Row, arm: Arm) -> list[float]:
 
 def _names(group: Group) -> list[str]:
     """What both arms measured: the dispatch, the users' figures, then the spans that are no figure by themselves."""
-    base, measure = ({name for one in group[arm] for name in _names_of(one)} for arm in Arm)
+    base, measure = (_of_arm(group, arm) for arm in Arm)
     both = base & measure
     figures = [figure for figure in COLUMNS if figure in both]
     shown = {COLUMNS[figure][0] for figure in figures if len(COLUMNS[figure]) == 1}
     spans = sorted(both - {DISPATCH, *figures, *shown})
     return [*([DISPATCH] if DISPATCH in both else []), *figures, *spans]
+
+
+def _alone(group: Group) -> Mapping[Arm, tuple[str, ...]]:
+    """Return what each arm measured and the other did not."""
+    base, measure = (_of_arm(group, arm) for arm in Arm)
+    return {Arm.BASE: tuple(sorted(base - measure)), Arm.MEASURE: tuple(sorted(measure - base))}
+
+
+def _of_arm(group: Group, arm: Arm) -> set[str]:
+    return {name for one in group[arm] for name in _names_of(one)}
 
 
 def _names_of(repetition: Repetition) -> Iterable[str]:
@@ -160,11 +203,11 @@ def _names_of(repetition: Repetition) -> Iterable[str]:
             yield from rank.durations
 
 
-def _resolve(name: str, names: Sequence[str], option: str) -> str:
+def _resolve(name: str, names: Sequence[str], option: Literal["sum", "controls"]) -> str:
     """Return the row that a user means: its whole name, that of a figure, or the end of one span's name.
 
     Raises:
-        BadInputError: there is none, or there are several.
+        OptionError: there is none, or there are several.
     """
     shown_as = {parts[0]: figure for figure, parts in COLUMNS.items() if len(parts) == 1}
     figures = (one for one in COLUMNS if name.lower() in (one.lower(), one.lower().split()[0]))
@@ -175,24 +218,32 @@ def _resolve(name: str, names: Sequence[str], option: str) -> str:
     if len(ends) == 1:
         return ends[0]
     if ends:
-        raise BadInputError(f"{option} {name}: several spans end so; say which: {', '.join(ends)}")
-    raise BadInputError(f"{option} {name}: not measured in both arms; these are: {', '.join(names)}")
+        raise OptionError(option, name, f"several spans end so; say which: {', '.join(ends)}")
+    raise OptionError(option, name, f"not measured in both arms; these are: {', '.join(names)}")
 
 
-def _row(role: Role, parts: tuple[str, ...], group: Group, options: Options) -> Row:
+def _row(role: Role, parts: tuple[str, ...], group: Group, options: Options, busy: Mapping[Busy, int]) -> Row:
     repetitions = [*group[Arm.BASE], *group[Arm.MEASURE]]
     arms = [arm for arm in Arm for _ in group[arm]]
-    read = [_read(one, parts, options.cold) for one in repetitions]
-    warm = warm_rounds([one.times for one in read], options.cold)
+    read = [series(one, parts, options.cold) for one in repetitions]
+    counted = [one.candidates for one in read]
+    warm = warm_rounds([[one.time_ns or 0 for one in rounds] for rounds in counted], options.cold)
     kept = warm.kept if warm.rounds.size else ()
-    rounds = [read[i].rounds for i in kept]
     in_time = order(
         [arms[i] for i in kept],
-        [of_one[warm.cold].start_ns for of_one in rounds],
-        [of_one[-1].end_ns or of_one[-1].start_ns for of_one in rounds],
+        [counted[i][warm.cold].start_ns for i in kept],
+        [counted[i][-1].end_ns or counted[i][-1].start_ns for i in kept],
     )
+    used = [repetitions[kept[i]] for i in in_time.used]
+    at_once = max((busy[time] for one in used for time in one.busy), default=1)
+    if not options.accepts_concurrency:
+        in_time = replace(in_time, overlapping=in_time.overlapping or at_once > 1)
+    else:
+        in_time = replace(in_time, overlapping=False)
     minima, medians = (warm.minima, warm.medians) if kept else (np.empty(0), np.empty(0))
     label = [repetitions[i].run for i in kept]
+    columns = warm.rounds.shape[1] if kept else 0
+    cut = [one.cut(warm.cold, columns if i in kept else 0) for i, one in enumerate(read)]
     return Row(
         parts=parts,
         role=role,
@@ -202,58 +253,26 @@ def _row(role: Role, parts: tuple[str, ...], group: Group, options: Options) -> 
             Pair(label[b], label[m], float(minima[b]), float(minima[m]), float(medians[b]), float(medians[m]))
             for b, m in zip(in_time.base, in_time.measure, strict=True)
         ),
+        series={arm: tuple(one for one, of in zip(cut, arms, strict=True) if of is arm) for arm in Arm},
         surplus=tuple(label[i] for i in in_time.surplus),
-        short=tuple(one.run for i, one in enumerate(repetitions) if i not in warm.kept),
-        aborted=sum(one.aborted for one in read),
-        lacking=sum(one.lacking for one in read),
+        short=tuple((one.run, len(counted[i])) for i, one in enumerate(repetitions) if i not in warm.kept),
+        median_rounds=median(map(len, counted)) if counted else 0,
+        at_once=at_once,
     )
 
 
-@dataclass(frozen=True)
-class _Read:
-    """One row's times in one repetition, with the rounds that they are of."""
-
-    times: list[float]
-    rounds: list[Round]
-    aborted: int
-    lacking: int
-    inside: float
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None
 
 
-def _read(repetition: Repetition, parts: tuple[str, ...], cold: int) -> _Read:
-    # The first cold rounds stay: how many of them are dropped is found for all repetitions together.
-    again = {begin + i for begin in repetition.begins if begin for i in range(min(cold, len(repetition.rounds)))}
-    rounds = [one for i, one in enumerate(repetition.rounds) if i not in again]
-    ended = [one for one in rounds if one.ended]
-    timed = [(time, one) for one in ended if (time := time_of(one, parts)) is not None]
-    return _Read(
-        times=[time for time, _ in timed],
-        rounds=[one for _, one in timed],
-        aborted=len(rounds) - len(ended),
-        lacking=len(ended) - len(timed),
-        inside=fmean(_inside(one, parts) for _, one in timed) if timed else 0.0,
-    )
-
-
-def _floor(parts: tuple[str, ...], group: Group, read: Sequence[_Read], options: Options) -> float:
+def _floor(parts: tuple[str, ...], group: Group, read: Sequence[Series], options: Options) -> float:
     repetitions = [*group[Arm.BASE], *group[Arm.MEASURE]]
-    raw = np.array([time for one in read for time in one.times], dtype=np.float64)
+    raw = np.array([each.time_ns for one in read for each in one.candidates], dtype=np.float64)
     device = any(one.device_names.issuperset(parts) for one in repetitions)
     bases = len(group[Arm.BASE])
     base, measure = (fmean(one.inside for one in of_arm) for of_arm in (read[:bases], read[bases:]))
     return floor(tick(raw, device=device), options.resolution_ns, (base, measure))
-
-
-def _inside(one: Round, parts: tuple[str, ...]) -> int:
-    """How many markers the rank with the most of them wrote inside the chosen spans."""
-    return max((sum(rank.inside.get(name, 0) for name in parts) for rank in one.ranks.values()), default=0)
-
-
-def time_of(one: Round, parts: tuple[str, ...]) -> int | None:
-    """Return what a round took under these names, in ns; None where it lacks one of them."""
-    if parts == (DISPATCH,):
-        return None if one.waited_for or one.end_ns is None else one.end_ns - one.start_ns
-    return round_total({pid: rank.durations.items() for pid, rank in one.ranks.items()}, parts)
 
 
 def _decided(cases: Sequence[CaseRows]) -> tuple[CaseRows, ...]:
@@ -269,6 +288,7 @@ def _judge_case(case: CaseRows, adjusted: Mapping[int, float]) -> tuple[Row, ...
     controls = [row for row in case.rows if row.role == "control"]
     of_controls = dict(zip(map(id, controls), holm([row.evidence.p for row in controls]), strict=True))
     moved = control_moved([row.evidence for row in controls])
+    apart = case.pressure_apart
 
     def judge(row: Row) -> Row:
         if row.role == "control":
@@ -277,7 +297,7 @@ def _judge_case(case: CaseRows, adjusted: Mapping[int, float]) -> tuple[Row, ...
         p = adjusted[id(row)]
         return replace(
             row,
-            reason=decide(row.evidence, holm_p=p, control_moved=moved),
+            reason=decide(row.evidence, holm_p=p, control_moved=moved, pressure_apart=apart),
             holm_p=p,
             controls=tuple((control, load_correlation(row.evidence, control.evidence)) for control in controls),
         )

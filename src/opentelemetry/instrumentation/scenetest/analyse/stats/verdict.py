@@ -34,6 +34,7 @@ class Reason(Enum):
     TOO_FEW = "too few", Verdict.UNRESOLVED
     CONTRADICTORY = "contradictory", Verdict.CONTENDED
     CONTROL_MOVED = "control moved", Verdict.CONTENDED
+    PRESSURE = "CPU pressure", Verdict.CONTENDED
     SLOWER = "slower", Verdict.SLOWER
     FASTER = "faster", Verdict.FASTER
     DRIFT = "drift", Verdict.CONTENDED
@@ -126,13 +127,16 @@ def gather(minima: Floats, medians: Floats, order: Order, floor: float, margin: 
     )
 
 
-def decide(evidence: Evidence, *, holm_p: float = 0.0, control_moved: bool = False) -> Reason:
+def decide(
+    evidence: Evidence, *, holm_p: float = 0.0, control_moved: bool = False, pressure_apart: bool = False
+) -> Reason:
     """Judge one row whose rulers are the same.
 
     Args:
         evidence: what was measured.
         holm_p: its p within its family of rows, see `holm`; the row's own is asked for in any case.
         control_moved: a row that the change can't have touched was judged slower or faster.
+        pressure_apart: one arm waited for CPUs much more than the other.
     """
     order = evidence.order
     if order.pairs == 0:
@@ -147,6 +151,8 @@ def decide(evidence: Evidence, *, holm_p: float = 0.0, control_moved: bool = Fal
         return Reason.CONTRADICTORY if evidence.contradictory else Reason.TOO_FEW
     if control_moved:
         return Reason.CONTROL_MOVED
+    if pressure_apart:
+        return Reason.PRESSURE
     return shifted(evidence, evidence.minimum, holm_p) or unshifted(evidence, evidence.minimum)
 
 

@@ -5,139 +5,179 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition, Round
-from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Group, time_of
+from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series, Timed
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
+from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
 
 COLORS: Mapping[Arm, str] = {Arm.BASE: "#0072b2", Arm.MEASURE: "#d55e00"}
 """Told apart by colour-blind readers too (Okabe and Ito), on light and on dark ground."""
 SYMBOLS: Mapping[Arm, str] = {Arm.BASE: "circle", Arm.MEASURE: "diamond"}
+VERDICTS: Mapping[str, str] = {"slower": "#d55e00", "faster": "#009e73", "same": "#0072b2"}
+NO_ANSWER = "#8c8c8c"
+FAILED = "#cc0033"
 
 _WIDE = 3.0
 """Above this ratio of the slowest to the fastest round a linear axis would hide the warm rounds."""
 _SECOND = 1e9
+_BELOW = 0.93
+_MOST_ROWS = 40
+_LONGEST_LABEL = 24
+_ROW_HEIGHT = 52
+_FRAME = 110
+"""Height of the axis and the margins around the rows of a figure, in pixels."""
 
 
 class Figure(NamedTuple):
-    """One figure: what it shows in words, plotly's traces, plotly's layout."""
+    """One figure: what it shows in words, plotly's traces, plotly's layout, its height in pixels."""
 
     words: str
     data: list[dict[str, Any]]
     layout: dict[str, Any]
+    height: int = 384
 
 
-class Point(NamedTuple):
-    """One round: which repetition, its number, its time in ns, when it began."""
-
-    repetition: Repetition
-    number: int
-    time_ns: int | None
-    round: Round
-
-
-def distribution(group: Group, parts: tuple[str, ...], cold: int) -> Figure:
-    """Every round of both arms, side by side; the boxes are those of the warm ones."""
-    name = " + ".join(parts)
-    points = {arm: [one for one in _points(group[arm], parts) if one.time_ns is not None] for arm in Arm}
-    unit, size = _unit(points.values())
-    data: list[dict[str, Any]] = []
-    for arm in Arm:
-        warm = [one for one in points[arm] if one.number >= cold]
-        colds = [one for one in points[arm] if one.number < cold]
-        marker = {"color": COLORS[arm], "symbol": SYMBOLS[arm], "size": 5, "opacity": 0.7}
-        box = {"boxpoints": "all", "jitter": 0.6, "pointpos": 0, "fillcolor": "rgba(0,0,0,0)", "line": {"width": 1}}
-        if warm:
-            data.append({"type": "box", **box, **_shown(arm, warm, cold, size, unit), "marker": marker})
-        if colds:
-            marker = {**marker, "symbol": f"{SYMBOLS[arm]}-open"}
-            data.append(
-                {"type": "scatter", "mode": "markers", **_shown(arm, colds, cold, size, unit), "marker": marker}
-            )
-    words = f"Distribution of {name}: " + ", ".join(f"{arm.value} {len(points[arm])} rounds" for arm in Arm)
-    return Figure(words, data, {"yaxis": _axis(name, unit, points.values()), "showlegend": False})
+def forest(document: Document) -> Figure | None:
+    """The answer: for each row its delta with both intervals, the margin shaded, the verdict beside it."""
+    rows = [(case, row) for case in document.cases for row in case.rows if row.minimum is not None]
+    if len(rows) > _MOST_ROWS:
+        rows = [(case, row) for case, row in rows if row.role != "other" or row.verdict in ("slower", "faster")]
+    if not rows:
+        return None
+    several = len(document.cases) > 1
+    labels = [_label(case.title if several else "", row) for case, row in rows]
+    margin = 100 * rows[0][1].margin
+    data = [trace for place, (_, row) in enumerate(rows) for trace in _estimates(len(rows) - 1 - place, row)]
+    shade = {"type": "rect", "xref": "x", "yref": "paper", "x0": -margin, "x1": margin, "y0": 0, "y1": 1}
+    layout = {
+        "showlegend": False,
+        "xaxis": {"title": {"text": "change, %"}, "zeroline": True, "automargin": True},
+        "yaxis": {
+            "tickmode": "array",
+            "tickvals": [len(rows) - 1 - place for place in range(len(rows))],
+            "ticktext": labels,
+            "range": [-0.7, len(rows) - 0.3],
+            "automargin": True,
+        },
+        "shapes": [{**shade, "line": {"width": 0}, "fillcolor": "rgba(128,128,128,0.18)", "layer": "below"}],
+    }
+    said = "; ".join(f"{case.title} {row.name}: {row.text}" for case, row in rows)
+    words = f"Change of each row with its 95 % and 90 % intervals; within {margin:g} % is the same. {said}"
+    return Figure(words, data, layout, _FRAME + _ROW_HEIGHT * len(rows))
 
 
-def _shown(arm: Arm, points: Sequence[Point], cold: int, size: float, unit: str) -> dict[str, Any]:
-    return {
-        "name": arm.value,
-        "x": [arm.value] * len(points),
-        "y": [_in(one, size) for one in points],
-        "text": [_label(one, cold) for one in points],
-        "hovertemplate": f"%{{text}}<br>%{{y:.4g}} {unit}<extra></extra>",
+def _label(title: str, row: RowDocument) -> str:
+    name = row.name if len(row.name) <= _LONGEST_LABEL else f"…{row.name[-_LONGEST_LABEL:]}"
+    above = f"{_escaped(title.split('  ')[0][:_LONGEST_LABEL])}<br>" if title else ""
+    control = " (control)" if row.role == "control" else ""
+    shown = f"<b>{_escaped(name)}</b>" if row.role == "named" else _escaped(name)
+    return f"{above}{shown}{control}<br><i>{row.verdict}</i>"
+
+
+def _estimates(place: int, row: RowDocument) -> Iterable[dict[str, Any]]:
+    minimum = row.minimum or {}
+    delta, color = 100 * minimum["delta"], VERDICTS.get(row.verdict, NO_ANSWER)
+    for level, width in (("interval_95", 2), ("interval_90", 6)):
+        yield {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [100 * bound for bound in minimum[level]],
+            "y": [place, place],
+            "line": {"color": color, "width": width},
+            "hoverinfo": "skip",
+        }
+    yield {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [delta],
+        "y": [place],
+        "marker": {"color": color, "size": 12, "symbol": "diamond", "line": {"color": "white", "width": 1}},
+        "text": [f"{_escaped(row.name)}<br>{_escaped(row.text)}"],
+        "hovertemplate": "%{text}<extra></extra>",
     }
 
 
-def over_time(group: Group, parts: tuple[str, ...], cold: int) -> Figure:
-    """Every round when it ran, with the order of the arms, and those that never returned."""
-    name = " + ".join(parts)
-    points = {arm: list(_points(group[arm], parts)) for arm in Arm}
-    unit, size = _unit(points.values())
-    first = min((one.round.start_ns for of_arm in points.values() for one in of_arm), default=0)
+def pairs(case: CaseDocument) -> Figure | None:
+    """Each pair as a line from the base to the measure: whether they agree is seen at once."""
+    row = next((row for row in case.rows if row.role == "named"), None)
+    if row is None or not row.pairs:
+        return None
+    times = [pair[f"{arm.value}_ns"] for pair in row.pairs for arm in Arm]
+    unit, size = unit_of(sorted(times)[len(times) // 2])
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": [arm.value for arm in Arm],
+            "y": [pair[f"{arm.value}_ns"] / size for arm in Arm],
+            "line": {"color": NO_ANSWER, "width": 2},
+            "marker": {"color": [COLORS[arm] for arm in Arm], "symbol": [SYMBOLS[arm] for arm in Arm], "size": 10},
+            "text": [_escaped(pair[f"{arm.value}_run"]) for arm in Arm],
+            "hovertemplate": f"%{{text}}<br>%{{y:.4g}} {unit}<extra></extra>",
+        }
+        for pair in row.pairs
+    ]
+    words = f"{row.name}, the fastest warm round of each pair, from base to measure: {row.agreement}"
+    axis = {"title": {"text": f"{_escaped(row.name)}, fastest round, {unit}"}, "automargin": True}
+    return Figure(words, data, {"showlegend": False, "xaxis": {"range": [-0.4, 1.4]}, "yaxis": axis})
+
+
+def over_time(case: CaseDocument) -> Figure:
+    """Every round when it ran: those that the verdict rests on filled, the others open, and those that did not pass."""
+    name = " + ".join(case.parts)
+    every = [(arm, one, each) for arm, of_arm in case.series.items() for one in of_arm for each in one.rounds]
+    times = sorted(each.time_ns for _, _, each in every if each.time_ns is not None)
+    unit, size = unit_of(times[len(times) // 2] if times else 0)
+    first = min((each.start_ns for _, _, each in every), default=0)
     data: list[dict[str, Any]] = []
     for arm in Arm:
-        timed = [one for one in points[arm] if one.time_ns is not None]
-        if timed:
-            data.append(
-                _markers(arm.value, timed, first, cold, [_in(one, size) for one in timed], unit)
-                | {"marker": {"color": COLORS[arm], "symbol": SYMBOLS[arm], "size": 6, "opacity": 0.7}}
-            )
-    lost = [one for of_arm in points.values() for one in of_arm if not one.round.ended]
-    if lost:
-        # Their time is not known: they stand at the level of the fastest round.
-        level = min(_times(points.values()), default=1) / size
-        marker = {"color": "#cc0033", "symbol": "x", "size": 11}
-        aborted = _markers("aborted", lost, first, cold, [level] * len(lost), unit)
-        data.append({**aborted, "marker": marker, "hovertemplate": "%{text}"})
-    order = " ".join(one.run for one in sorted([*group[Arm.BASE], *group[Arm.MEASURE]], key=_start))
-    words = f"{name} over time, runs in the order {order}; {len(lost)} aborted dispatches"
+        of_arm = [(one, each) for of, one, each in every if of is arm and each.time_ns is not None]
+        for use, suffix in (("used", ""), ("cold", "-open"), ("not used", "-open-dot")):
+            shown = [(one, each) for one, each in of_arm if each.use == use]
+            if shown:
+                label = arm.value if use == "used" else f"{arm.value}, {use}"
+                marker = {"color": COLORS[arm], "symbol": SYMBOLS[arm] + suffix, "size": 7, "opacity": 0.75}
+                data.append({**_markers(label, shown, first, size, unit), "marker": marker})
+    lost = [(one, each) for _, one, each in every if each.use == "failed"]
+    for outcome in dict.fromkeys(each.outcome for _, each in lost):
+        # How long they would have taken is not known: they stand below the fastest round.
+        shown = [(one, each) for one, each in lost if each.outcome == outcome]
+        level = _BELOW * (times[0] if times else size) / size
+        trace = _markers(outcome, shown, first, size, unit)
+        marker = {"color": FAILED, "symbol": "x", "size": 11}
+        data.append({**trace, "y": [level] * len(shown), "marker": marker, "hovertemplate": "%{text}<extra></extra>"})
+    order = " ".join(one.run for one in sorted((one for of in case.series.values() for one in of), key=_start))
+    words = f"{name} over time, runs in the order {order}; {len(lost)} rounds did not pass"
     layout = {"xaxis": {"title": {"text": "seconds since the first round"}, "automargin": True}}
-    return Figure(words, data, {**layout, "yaxis": _axis(name, unit, points.values())})
+    return Figure(words, data, {**layout, "yaxis": _axis(name, unit, times)})
 
 
-def _points(repetitions: Sequence[Repetition], parts: tuple[str, ...]) -> Iterable[Point]:
-    for repetition in repetitions:
-        for number, one in enumerate(repetition.rounds):
-            yield Point(repetition, number, time_of(one, parts) if one.ended else None, one)
-
-
-def _markers(
-    name: str, points: Sequence[Point], first: int, cold: int, times: Sequence[float], unit: str
-) -> dict[str, Any]:
+def _markers(name: str, points: Sequence[tuple[Series, Timed]], first: int, size: float, unit: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [(one.round.start_ns - first) / _SECOND for one in points],
-        "y": times,
-        "text": [_label(one, cold) for one in points],
+        "x": [(each.start_ns - first) / _SECOND for _, each in points],
+        "y": [(each.time_ns or 0) / size for _, each in points],
+        "text": [_round(one, each) for one, each in points],
         "hovertemplate": f"%{{text}}<br>%{{y:.4g}} {unit}<extra></extra>",
     }
 
 
-def _label(point: Point, cold: int) -> str:
-    state = "" if point.round.ended else f", {point.round.outcome}"
-    return f"{point.repetition.run}, round {point.number}{' (cold)' if point.number < cold else ''}{state}"
+def _round(one: Series, each: Timed) -> str:
+    state = each.outcome if each.use == "failed" else "" if each.use == "used" else each.use
+    return f"{_escaped(one.run)}, round {each.number}" + (f", {state}" if state else "")
 
 
-def _start(repetition: Repetition) -> int:
-    return repetition.rounds[0].start_ns
+def _start(one: Series) -> int:
+    return one.rounds[0].start_ns if one.rounds else 0
 
 
-def _times(points: Iterable[Sequence[Point]]) -> list[int]:
-    return [one.time_ns for of_arm in points for one in of_arm if one.time_ns]
+def _escaped(text: str) -> str:
+    """Return text that plotly, which reads some HTML in labels, shows as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _unit(points: Iterable[Sequence[Point]]) -> tuple[str, float]:
-    times = sorted(_times(points))
-    return unit_of(times[len(times) // 2] if times else 0)
-
-
-def _in(point: Point, size: float) -> float:
-    return (point.time_ns or 0) / size
-
-
-def _axis(name: str, unit: str, points: Iterable[Sequence[Point]]) -> dict[str, Any]:
-    times = _times(points)
-    wide = bool(times) and max(times) > _WIDE * min(times)
-    return {"title": {"text": f"{name}, {unit}"}, "type": "log" if wide else "linear", "automargin": True}
+def _axis(name: str, unit: str, times: Sequence[int]) -> dict[str, Any]:
+    wide = bool(times) and times[0] > 0 and times[-1] > _WIDE * times[0]
+    return {"title": {"text": f"{_escaped(name)}, {unit}"}, "type": "log" if wide else "linear", "automargin": True}

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH
-from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
-from opentelemetry.instrumentation.scenetest.conditions.table import why
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.render import wording
-from opentelemetry.instrumentation.scenetest.render.html.figures import Figure, distribution, over_time
-from opentelemetry.instrumentation.scenetest.render.ruler_words import context_columns, ruler_columns, stamps, summary
+from opentelemetry.instrumentation.scenetest.render.comparison_document import (
+    CaseDocument,
+    Condition,
+    Document,
+    RowDocument,
+    Sheet,
+)
+from opentelemetry.instrumentation.scenetest.render.comparison_markdown import pairs as pairs_in_words
+from opentelemetry.instrumentation.scenetest.render.html.figures import Figure, forest, over_time, pairs
 
 
-def page(comparison: Comparison) -> str:
+def page(document: Document) -> str:
     """Return a comparison as a whole HTML document that loads nothing.
 
     Raises:
         BadInputError: plotly is not installed.
     """
     figures: dict[str, Figure] = {}
-    body = "\n".join(_body(comparison, figures))
+    body = "\n".join(_body(document, figures))
     drawn = {name: {"data": figure.data, "layout": figure.layout} for name, figure in figures.items()}
     # An end tag inside the data would end the script element (HTML Living Standard, 4.12.1.3).
     data = json.dumps(drawn).replace("</", "<\\/")
-    title = " and ".join(", ".join(runs) for runs in comparison.runs.values() if runs)
+    title = " and ".join(", ".join(runs) for runs in document.runs.values() if runs)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -66,97 +68,120 @@ def _plotly() -> str:
     return str(get_plotlyjs())
 
 
-def _body(comparison: Comparison, figures: dict[str, Figure]) -> Iterable[str]:
-    yield from (f'<p class="warning" role="alert">{escape(warning)}</p>' for warning in comparison.warnings)
-    if comparison.gate.same:
-        yield "<h1>Same ruler</h1>"
-        yield f"<p>{escape(summary(comparison))}</p>"
-        yield from (f'<p class="warning">{escape(stamp)}</p>' for stamp in stamps(comparison))
-        for case in comparison.cases:
-            yield from _verdicts(case, comparison)
-    else:
-        yield '<h1 class="refused">Not the same ruler</h1>'
-        yield "<p>No number: these runs can't be compared.</p>"
-    yield from _conditions(comparison)
-    for number, case in enumerate(comparison.cases):
-        yield from _case(f"case-{number}", case, comparison, figures)
-    if comparison.left_out:
-        yield "<h2>Left out</h2>"
-        yield from (f"<p>{escape(line)}</p>" for line in comparison.left_out)
+_HEADINGS = {
+    "SAME RULER": ("Same ruler", "good"),
+    "NOT THE SAME RULER": ("Not the same ruler", "refused"),
+    "NOTHING COMPARED": ("Nothing compared", "nothing"),
+}
 
 
-def _verdicts(case: CaseRows, comparison: Comparison) -> Iterable[str]:
+def _body(document: Document, figures: dict[str, Figure]) -> Iterable[str]:
+    yield from (f'<p class="warning" role="alert">{escape(warning)}</p>' for warning in document.warnings)
+    heading, kind = _HEADINGS[document.headline]
+    yield f'<h1 class="{kind}">{heading}</h1>'
+    if document.ruler.same:
+        yield f"<p>{escape(document.summary)}</p>"
+    yield from (f'<p class="warning">{escape(stamp)}</p>' for stamp in document.stamps)
+    for case in document.cases:
+        yield from _verdicts(case)
+    if document.ending:
+        yield f"<p><b>{escape(document.ending)}</b></p>"
+    answer = forest(document)
+    if answer is not None:
+        figures["forest"] = answer
+        yield "<h2>Change of the fastest round</h2>"
+        yield "<p class=note>Thick line: 90 % interval. Thin line: 95 %. Shaded: within the margin, so the same.</p>"
+        yield _placed("forest", answer)
+    yield from _left_out(document)
+    yield from _conditions(document)
+    for number, case in enumerate(document.cases):
+        yield from _case(f"case-{number}", case, figures)
+
+
+def _placed(name: str, figure: Figure) -> str:
+    height = f"height: {figure.height / 16:g}rem"
+    words = escape(figure.words)
+    return f'<div class="figure" id="{name}" style="{height}" role="img" tabindex="0" aria-label="{words}"></div>'
+
+
+def _verdicts(case: CaseDocument) -> Iterable[str]:
     for row in case.rows:
         if row.role == "named":
-            said = escape(wording.verdict(row, comparison.options))
-            kind = row.reason.verdict.value
-            yield f'<p class="verdict {kind}"><b>{escape(case.key.title)}</b> {escape(row.name)}: {said}</p>'
+            title = f"<b>{escape(case.title)}</b> {escape(row.name)}"
+            beside = f" <small>({escape(case.pressure_text)})</small>" if case.pressure_text else ""
+            yield f'<p class="verdict {row.verdict}">{title}: {escape(row.text)}{beside}</p>'
 
 
-def _conditions(comparison: Comparison) -> Iterable[str]:
-    """All conditions side by side; those of the ruler that differ come first and in red."""
-    differing = {one.attribute for one in (*comparison.gate.differences, *comparison.gate.allowed)}
-    titles, rows = ruler_columns(comparison)
+def _left_out(document: Document) -> Iterable[str]:
+    if document.notes:
+        yield "<h2>Notes</h2>"
+        yield from _items(document.notes)
+    if document.left_out:
+        yield "<h2>Left out</h2>"
+        yield from _items([one.text for one in document.left_out])
+
+
+def _items(lines: Sequence[str]) -> Iterable[str]:
+    yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+
+
+def _conditions(document: Document) -> Iterable[str]:
+    """All conditions side by side: those that differ first, those that are equal folded away."""
     yield '<h2 id="conditions" tabindex="-1">Conditions</h2>'
-    yield from _table("Ruler: must be equal", titles, sorted(rows, key=lambda row: row[0] not in differing), differing)
-    yield "<details><summary>Context: shown, never fatal</summary>"
-    yield from _table("Context", *context_columns(comparison), {one.attribute for one in comparison.context}, "noted")
-    yield "</details>"
+    yield from (f'<p class="warning">{escape(line)}</p>' for line in document.unrecorded)
+    yield from _sheet("Ruler: must be equal", document.sheet, "differs")
+    yield from _sheet("Context: shown, never fatal", document.context_sheet, "noted")
 
 
-def _table(
-    caption: str,
-    titles: Sequence[str],
-    rows: Sequence[tuple[str, Sequence[str]]],
-    marked: set[str],
-    mark: str = "differs",
-) -> Iterable[str]:
+def _sheet(caption: str, sheet: Sheet, mark: str) -> Iterable[str]:
+    differ = [one for one in sheet.rows if one.differs]
+    equal = [one for one in sheet.rows if not one.differs]
+    if differ:
+        yield from _table(f"{caption}. These differ", sheet.titles, differ, mark)
+    if equal:
+        verb = "is" if len(equal) == 1 else "are"
+        yield f"<details><summary>{escape(caption)}. {len(equal)} {verb} the same for all</summary>"
+        yield from _table(f"{caption}. The same for all", ["all runs"], equal, "")
+        yield "</details>"
+
+
+def _table(caption: str, titles: Sequence[str], rows: Sequence[Condition], mark: str) -> Iterable[str]:
     yield f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
     heads = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
     yield f'<caption>{escape(caption)}</caption><thead><tr><th scope="col">condition</th>{heads}</tr></thead><tbody>'
-    for attribute, values in rows:
-        cells = "".join(f"<td>{escape(value)}</td>" for value in values)
-        kind = f' class="{mark}"' if attribute in marked else ""
-        reason = f"<br><small>{escape(why(attribute))}</small>" if kind and mark == "differs" else ""
-        yield f'<tr{kind}><th scope="row">{escape(attribute)}{reason}</th>{cells}</tr>'
+    for one in rows:
+        cells = "".join(f"<td>{escape(value)}</td>" for value in one.values[: len(titles)])
+        kind = f' class="{mark}"' if mark else ""
+        reason = f"<br><small>{escape(one.why)}</small>" if mark and one.why else ""
+        yield f'<tr{kind}><th scope="row">{escape(one.attribute)}{reason}</th>{cells}</tr>'
     yield "</tbody></table></div>"
 
 
-def _case(place: str, case: CaseRows, comparison: Comparison, figures: dict[str, Figure]) -> Iterable[str]:
-    yield f"<h2>{escape(case.key.title)}</h2>"
-    parts = next((row.parts for row in case.rows if row.role == "named"), (DISPATCH,))
-    cold = next((row.warm.cold for row in case.rows), comparison.options.cold)
-    drawn: Mapping[str, Figure] = {
-        f"{place}-distribution": distribution(case.repetitions, parts, cold),
-        f"{place}-time": over_time(case.repetitions, parts, cold),
-    }
-    figures.update(drawn)
-    for name, figure in drawn.items():
-        yield f'<div class="figure" id="{name}" role="img" tabindex="0" aria-label="{escape(figure.words)}"></div>'
+def _case(place: str, case: CaseDocument, figures: dict[str, Figure]) -> Iterable[str]:
+    yield f"<h2>{escape(case.title)}</h2>"
+    for name, figure in ((f"{place}-pairs", pairs(case)), (f"{place}-time", over_time(case))):
+        if figure is not None:
+            figures[name] = figure
+            yield _placed(name, figure)
     if case.rows:
-        yield from _rows(case, comparison)
+        yield from _rows(case)
 
 
-def _rows(case: CaseRows, comparison: Comparison) -> Iterable[str]:
-    yield f'<div class="wide" tabindex="0" role="region" aria-label="Times of {escape(case.key.title)}"><table>'
-    heads = ("", "base", "measure", "delta of minima (95 %)", "of medians (95 %)", "pairs", "verdict")
+def _rows(case: CaseDocument) -> Iterable[str]:
+    yield f'<div class="wide" tabindex="0" role="region" aria-label="Times of {escape(case.title)}"><table>'
+    heads = ("", "delta of minima (95 %)", "of medians (95 %)", "pairs", "verdict")
     yield f"<thead><tr>{''.join(f'<th scope=col>{head}</th>' for head in heads)}</tr></thead><tbody>"
     for row in case.rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row, comparison))
-        yield f'<tr><th scope="row">{escape(row.name)}{" (control)" if row.role == "control" else ""}</th>{cells}</tr>'
+        cells = "".join(
+            f"<td>{escape(cell)}</td>" for cell in (row.estimate, row.median_estimate, row.agreement, row.text)
+        )
+        control = " (control)" if row.role == "control" else ""
+        yield f'<tr><th scope="row">{escape(row.name)}{control}</th>{cells}</tr>'
     yield "</tbody></table></div>"
-    for row in case.rows:
-        lines = [*wording.controls(row), *wording.remarks(row, comparison.options)]
-        if lines:
-            items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-            yield f"<details><summary>About {escape(row.name)}</summary><ul>{items}</ul></details>"
+    yield from (line for row in case.rows for line in _details(row))
 
 
-def _cells(row: Row, comparison: Comparison) -> Iterable[str]:
-    pairs = row.pairs
-    for times in ([pair.base_ns for pair in pairs], [pair.measure_ns for pair in pairs]):
-        yield " ".join(wording.duration(time) for time in times)
-    for fit in (row.evidence.minimum, row.evidence.median):
-        yield "" if fit is None else wording.estimate(fit)
-    yield wording.agreement(row) if pairs else ""
-    yield wording.verdict(row, comparison.options)
+def _details(row: RowDocument) -> Iterable[str]:
+    yield f"<details><summary>{escape(row.head)}</summary>"
+    yield from _items([*pairs_in_words(row), *row.lines])
+    yield "</details>"

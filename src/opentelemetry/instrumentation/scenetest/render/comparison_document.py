@@ -1,0 +1,386 @@
+"""A comparison as plain data: everything that any form says about it, in numbers and in words.
+
+It is built once. Text, Markdown, JSON and HTML only lay it out, so that no form knows more than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Difference, why
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key
+from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Role, Row, warm_of
+from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series
+from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
+from opentelemetry.instrumentation.scenetest.analyse.stats.fit import Fit
+from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
+from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
+from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.render import ruler_words, wording
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition side by side.
+
+    Attributes:
+        attribute: the condition.
+        values: what each group of runs has.
+        differs: they do not all have the same.
+        why: why that matters; empty for context.
+    """
+
+    attribute: str
+    values: Sequence[str]
+    differs: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Conditions side by side: those that differ come first.
+
+    Attributes:
+        titles: the groups of runs.
+        rows: the conditions.
+    """
+
+    titles: Sequence[str]
+    rows: Sequence[Condition]
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """Whether the rulers are the same, with the values by run."""
+
+    same: bool
+    differences: Mapping[str, Any]
+    allowed: Mapping[str, Any]
+    not_recorded: Mapping[str, int]
+    not_recorded_allowed: bool
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something that was measured and is not used.
+
+    Attributes:
+        arm: of which arm it is; None where it concerns both.
+        what: the run or the case.
+        reason: why it is not used.
+        text: both as one line.
+    """
+
+    arm: str | None
+    what: str
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
+class RowDocument:
+    """One row: its numbers, and the same in words.
+
+    Attributes:
+        head: what it rests on: pairs, order, rounds.
+        text: the verdict as a sentence.
+        estimate: delta of the minima with its interval; empty without one.
+        median_estimate: the same of the medians.
+        agreement: how many pairs agree; empty without a pair.
+        lines: everything else that is to be said.
+    """
+
+    name: str
+    role: Role
+    verdict: str
+    reason: str
+    text: str
+    head: str
+    estimate: str
+    median_estimate: str
+    agreement: str
+    lines: Sequence[str]
+    order: Sequence[str]
+    pairs: Sequence[Mapping[str, Any]]
+    minimum: Mapping[str, Any] | None
+    median: Mapping[str, Any] | None
+    holm_p: float
+    floor_ns: float
+    margin: float
+    smallest_findable: float | None
+    pairs_needed: int | None
+    rounds: Mapping[str, Any]
+    surplus: Sequence[str]
+    too_short: Mapping[str, int]
+    controls: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class CaseDocument:
+    """One case.
+
+    Attributes:
+        key: what tells it from other cases.
+        title: as a reader knows it.
+        pressure: mean CPU pressure by arm; null where it was not recorded.
+        pressure_text: the same in words; empty where it was not recorded.
+        rows: its rows.
+        parts: what `series` is of.
+        series: by arm, every round with what became of it, for figures.
+    """
+
+    key: Mapping[str, Any]
+    title: str
+    pressure: Mapping[str, float | None]
+    pressure_text: str
+    rows: Sequence[RowDocument]
+    parts: Sequence[str]
+    series: Mapping[Arm, Sequence[Series]]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A comparison.
+
+    Attributes:
+        headline: the first words.
+        ending: how it ends, with the exit code; empty for 0.
+        exit_code: the exit code.
+        verdict: of what was asked for, one a case.
+        summary: what was measured under, in a line.
+        warnings: what a reader must know before any number.
+        stamps: what was allowed; it goes with every number.
+        notes: what else differs.
+        ruler: whether the rulers are the same.
+        refusal: the conditions that forbid a comparison.
+        unrecorded: what was not recorded and forbids a comparison, in words.
+        sheet: all conditions of the ruler.
+        context_sheet: all context.
+        context: the context that differs, by arm.
+        runs: the runs of each arm.
+        left_out: everything that was measured and is not used.
+        unmatched: the cases that only one arm has.
+        options: what was asked for.
+        cases: the cases.
+        judged: False where runs are only put beside each other.
+    """
+
+    headline: str
+    ending: str
+    exit_code: int
+    verdict: Sequence[str]
+    summary: str
+    warnings: Sequence[str]
+    stamps: Sequence[str]
+    notes: Sequence[str]
+    ruler: Ruler
+    refusal: Sheet
+    unrecorded: Sequence[str]
+    sheet: Sheet
+    context_sheet: Sheet
+    context: Mapping[str, Any]
+    runs: Mapping[str, Sequence[str]]
+    left_out: Sequence[LeftOut]
+    unmatched: Mapping[str, Sequence[Mapping[str, Any]]]
+    options: Mapping[str, Any]
+    cases: Sequence[CaseDocument]
+    judged: bool
+
+
+def document(comparison: Comparison, code: Exit = Exit.DONE, reason: str = "") -> Document:
+    """Return everything that is to be said about a comparison.
+
+    Args:
+        comparison: what was found.
+        code: the exit code of the command.
+        reason: why it is that, as a sentence without its full stop.
+    """
+    found = comparison.gate
+    return Document(
+        headline=_headline(comparison),
+        ending=f"{reason}. (exit {code.value})" if reason else "",
+        exit_code=code.value,
+        verdict=[row.reason.verdict.value for row in comparison.named] or [Verdict.NOT_COMPARABLE.value],
+        summary=ruler_words.summary(comparison),
+        warnings=comparison.warnings,
+        stamps=list(ruler_words.stamps(comparison)),
+        notes=list(_notes(comparison)),
+        ruler=Ruler(
+            same=found.same,
+            differences=_differences(found.differences),
+            allowed=_differences(found.allowed),
+            not_recorded=dict(found.not_recorded),
+            not_recorded_allowed=found.accepts_not_recorded,
+        ),
+        refusal=_refusal(comparison),
+        unrecorded=[]
+        if found.accepts_not_recorded
+        else [f"{run}: {count} conditions were not recorded" for run, count in found.not_recorded.items()],
+        sheet=_sheet(*ruler_words.ruler_columns(comparison), reasons=True),
+        context_sheet=_sheet(*ruler_words.context_columns(comparison)),
+        context=_differences(comparison.context),
+        runs={arm.value: runs for arm, runs in comparison.runs.items()},
+        left_out=list(_left_out(comparison)),
+        unmatched={arm.value: [_key(key) for key in keys] for arm, keys in comparison.unmatched.items()},
+        options={**asdict(comparison.options), "allow": sorted(comparison.options.allow)},
+        cases=[_case(case, comparison) for case in comparison.cases],
+        judged=not comparison.one_arm,
+    )
+
+
+def _headline(comparison: Comparison) -> str:
+    if not comparison.gate.same:
+        return "NOT THE SAME RULER"
+    return "SAME RULER" if comparison.compared or comparison.one_arm else "NOTHING COMPARED"
+
+
+def _differences(differences: Iterable[Difference]) -> Mapping[str, Any]:
+    return {one.attribute: {run: sorted(values, key=str) for run, values in one.values.items()} for one in differences}
+
+
+def _key(key: Key) -> Mapping[str, Any]:
+    return {**key._asdict(), "given": dict(key.given)}
+
+
+def _notes(comparison: Comparison) -> Iterable[str]:
+    if comparison.context and comparison.gate.same:
+        titles, rows = ruler_words.columns(comparison, comparison.context, by_arm=True)
+        for attribute, values in rows:
+            yield f"{attribute} differs: " + ", ".join(f"{t} {v}" for t, v in zip(titles, values, strict=True))
+
+
+def _refusal(comparison: Comparison) -> Sheet:
+    if not comparison.gate.differences:
+        return Sheet([], [])
+    titles, rows = ruler_words.columns(comparison, comparison.gate.differences)
+    return Sheet(titles, [Condition(attribute, values, True, why(attribute)) for attribute, values in rows])
+
+
+def _sheet(titles: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], *, reasons: bool = False) -> Sheet:
+    conditions = [
+        Condition(
+            attribute,
+            values,
+            len(set(values)) > 1 or any(", " in one or one == "unknown" for one in values)
+            if reasons
+            else len(set(values)) > 1,
+            why(attribute) if reasons else "",
+        )
+        for attribute, values in rows
+    ]
+    return Sheet(titles, sorted(conditions, key=lambda one: not one.differs))
+
+
+def _left_out(comparison: Comparison) -> Iterable[LeftOut]:
+    for one in comparison.left_out:
+        yield LeftOut(
+            one.arm.value, one.run, f"{one.key.title}: {one.reason}", f"{one.run}: {one.key.title}: {one.reason}"
+        )
+    for arm, keys in comparison.unmatched.items():
+        for key in keys:
+            yield LeftOut(arm.value, key.title, f"only in {arm.value}", f"only in {arm.value}: {key.title}")
+    for case in comparison.cases:
+        for arm, names in case.alone.items():
+            if names:
+                reason = f"only {arm.value} measured {', '.join(names)}"
+                yield LeftOut(arm.value, case.key.title, reason, f"{case.key.title}: {reason}")
+        for row in case.rows:
+            if row.role == "named":
+                for reason in wording.not_used(row):
+                    yield LeftOut(None, case.key.title, reason, f"{case.key.title}: {reason}")
+
+
+def _case(case: CaseRows, comparison: Comparison) -> CaseDocument:
+    return CaseDocument(
+        key=_key(case.key),
+        title=case.key.title,
+        pressure={arm.value: share for arm, share in case.pressure.items()},
+        pressure_text=wording.pressure(case),
+        rows=[_row(row, comparison) for row in case.rows],
+        parts=case.parts,
+        series=case.series,
+    )
+
+
+def _row(row: Row, comparison: Comparison) -> RowDocument:
+    evidence, options = row.evidence, comparison.options
+    minimum, median = evidence.minimum, evidence.median
+    return RowDocument(
+        name=row.name,
+        role=row.role,
+        verdict=row.reason.verdict.value,
+        reason=row.reason.value[0],
+        text=wording.verdict(row, options),
+        head=_head(row),
+        estimate="" if minimum is None else wording.estimate(minimum),
+        median_estimate="" if median is None else wording.estimate(median),
+        agreement=wording.agreement(row) if row.pairs else "",
+        lines=[*_figures(row), *wording.controls(row), *wording.remarks(row, options)],
+        order=[arm.value for arm in evidence.order.arms],
+        pairs=[asdict(pair) for pair in row.pairs],
+        minimum=_fit(minimum),
+        median=_fit(median),
+        holm_p=row.holm_p,
+        floor_ns=evidence.floor,
+        margin=evidence.margin,
+        smallest_findable=wording.findable(row),
+        pairs_needed=wording.needed(row),
+        rounds={
+            "cold": row.warm.cold,
+            "warm": _warm(row),
+            "still_falling": row.warm.falling,
+            "failed": row.failed,
+            "lacking_a_span": row.lacking,
+        },
+        surplus=row.surplus,
+        too_short=dict(row.short),
+        controls={control.name: correlation for control, correlation in row.controls},
+    )
+
+
+def _warm(row: Row) -> int:
+    return row.warm.rounds.shape[1] if row.warm.rounds.size else 0
+
+
+def _fit(fit: Fit | None) -> Mapping[str, Any] | None:
+    if fit is None:
+        return None
+    return {
+        "delta": fit.delta,
+        "interval_95": fit.interval(0.95),
+        "interval_90": fit.interval(0.90),
+        "p": fit.p,
+        "scatter": fit.scatter,
+        "drift": fit.slope,
+    }
+
+
+def _head(row: Row) -> str:
+    order = "".join("B" if arm is Arm.BASE else "M" for arm in row.evidence.order.arms)
+    used = f"first {row.warm.cold} dropped as cold, minimum of the next {_warm(row)}"
+    role = " (control)" if row.role == "control" else ""
+    return f"{row.name}{role}: {wording.count(row.evidence.order.pairs, 'pair')}, order {order or '-'}, {used}"
+
+
+def _figures(row: Row) -> Iterable[str]:
+    """The estimates of minimum and median with their intervals, and what these runs could have told."""
+    evidence = row.evidence
+    if evidence.minimum is None or evidence.median is None:
+        return
+    for name, fit in (("minimum", evidence.minimum), ("median", evidence.median)):
+        (low, high), (inner_low, inner_high) = fit.interval(0.95), fit.interval(0.90)
+        yield (
+            f"{name} {wording.percent(fit.delta)}  95 %: {wording.percent(low)} to {wording.percent(high)}"
+            f"  90 %: {wording.percent(inner_low)} to {wording.percent(inner_high)}"
+        )
+    yield f"{wording.agreement(row)}; {wording.resolution(row)}"
+    for arm in Arm:
+        rounds = warm_of(row, arm)
+        unit, size = unit_of(float(np.median(rounds)))
+        median, p90, largest = (float(np.quantile(rounds, share)) / size for share in (0.5, 0.9, 1))
+        yield f"{arm.value} rounds: median {median:.1f}, p90 {p90:.1f}, max {largest:.1f} {unit}"
