@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FILES = ("CERTIFICATE", "CLIENT_KEY")
-"""Ends of the names of variables that name files, by paths that mean something else where the watcher works."""
+"""Suffixes of OTLP variables that hold file paths."""
 _EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
 _OTLP_TIMEOUT = 10.0
 _POLL = 0.005
@@ -28,19 +28,19 @@ _START_SECONDS = 5
 """How long to wait for the watcher: `sys.executable` of an embedded Python may be any program."""
 _OTHERS_SITE = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
 
-_run_file: int | None = None
-"""The run's own file, which this process holds the lock of."""
+_run_file: tuple[int, writer.Identity | None] | None = None
+"""The descriptor and identity of the run's own file, which this process holds the lock of."""
 
 
 def hold(directory: str) -> None:
-    """Hold a run open, unless another process does: the one that made it, which exec may have turned into this."""
+    """Lock `run.json` unless its creator holds it. After `exec` we may be the creator."""
     global _run_file
     try:
         descriptor = writer.open_apart(os.path.join(directory, layout.RUN_FILE), os.O_RDWR)
     except OSError:
         return
     if liveness.try_lock(descriptor):
-        _run_file = descriptor
+        _run_file = descriptor, writer.identity(descriptor)
     else:
         os.close(descriptor)
 
@@ -49,7 +49,7 @@ def release() -> None:
     """Let go of the run; in a forked child, of the descriptor that it inherited."""
     global _run_file
     if _run_file is not None:
-        os.close(_run_file)
+        writer.close_own(*_run_file)
         _run_file = None
 
 

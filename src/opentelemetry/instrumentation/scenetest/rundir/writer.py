@@ -11,13 +11,18 @@ import os
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Identity = tuple[int, int]
+
 _FIRST_DESCRIPTOR = 250
-_CLOSED = -1
-"""The program closed the journal. Its number may be that of another file at any time."""
 
 
 class Writer:
     """Appends lines to a new journal in a run directory and holds its lock.
+
+    The program may close our descriptor, and its number may then be that of a file of the program's own. So nothing is
+    written to it or closed before it is known to be our file still.
 
     Attributes:
         path: the journal's file.
@@ -27,12 +32,13 @@ class Writer:
         OSError: the directory or the file can't be made.
     """
 
-    __slots__ = ("_descriptor", "_torn", "locked", "path")
+    __slots__ = ("_descriptor", "_identity", "_torn", "locked", "path")
 
     def __init__(self, directory: str) -> None:
         os.makedirs(directory, layout.DIRECTORY_MODE, exist_ok=True)
         self.path = os.path.join(directory, f"{os.getpid()}-{os.urandom(4).hex()}{layout.JOURNAL_SUFFIX}")
         self._descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        self._identity = identity(self._descriptor)
         self._torn = False
         self.locked = liveness.try_lock(self._descriptor)
 
@@ -49,10 +55,10 @@ class Writer:
         if self._torn:
             line = b"\n" + line
         try:
+            if identity(self._descriptor) != self._identity:
+                self._open_again()
             written = os.write(self._descriptor, line)
-        except OSError as error:
-            if error.errno == errno.EBADF:
-                self._descriptor = _CLOSED
+        except OSError:
             self._mark_incomplete()
             raise
         if written != len(line):
@@ -63,8 +69,16 @@ class Writer:
 
     def close(self) -> None:
         """Close the file and free its lock. In a forked child this closes the inherited descriptor only."""
-        if self._descriptor != _CLOSED:
-            os.close(self._descriptor)
+        close_own(self._descriptor, self._identity)
+
+    def _open_again(self) -> None:
+        """Go on in the same file after the program has closed it."""
+        descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND)
+        if identity(descriptor) != self._identity:
+            os.close(descriptor)
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
+        self._descriptor = descriptor
+        self.locked = liveness.try_lock(descriptor)
 
     def _mark_incomplete(self) -> None:
         if self.path.endswith(layout.INCOMPLETE_SUFFIX):
@@ -72,6 +86,21 @@ class Writer:
         renamed = self.path.removesuffix(layout.JOURNAL_SUFFIX) + layout.INCOMPLETE_SUFFIX
         os.rename(self.path, renamed)
         self.path = renamed
+
+
+def identity(descriptor: int) -> Identity | None:
+    """Return which file a descriptor refers to, by device and inode; None where it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def close_own(descriptor: int, expected: Identity | None) -> None:
+    """Close a descriptor if it still refers to the file that we opened, else leave it to the program."""
+    if identity(descriptor) == expected:
+        os.close(descriptor)
 
 
 def open_apart(path: str, flags: int) -> int:
