@@ -27,8 +27,11 @@ PYTEST_DONT_REWRITE: this is imported before pytest is, and pytest would warn th
 
 from __future__ import annotations
 
-from opentelemetry.instrumentation.scenetest.record.recorder import case, dispatch, phase
+from opentelemetry.instrumentation.scenetest import standard_library
 from opentelemetry.instrumentation.scenetest.version import __version__
+
+with standard_library.imports:
+    from opentelemetry.instrumentation.scenetest.record.recorder import case, dispatch, phase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,13 +75,15 @@ def instrument(
             then says that they were exported elsewhere, and they are not delivered a second time.
         journal_dir: the store, a directory in which the run directory is made.
     """
-    from opentelemetry.instrumentation.scenetest.entrypoints import setup
+    with standard_library.imports:
+        from opentelemetry.instrumentation.scenetest.entrypoints import setup
 
-    setup.instrument(tracer_provider, journal_dir)
+        setup.instrument(tracer_provider, journal_dir)
 
 
 def uninstrument() -> None:
     """Restore every hook to the identical original object and take `SCENETEST_OTEL_RUN` back."""
-    from opentelemetry.instrumentation.scenetest.entrypoints import setup
+    with standard_library.imports:
+        from opentelemetry.instrumentation.scenetest.entrypoints import setup
 
-    setup.uninstrument()
+        setup.uninstrument()

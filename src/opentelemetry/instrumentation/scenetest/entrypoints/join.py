@@ -5,6 +5,6 @@ from __future__ import annotations
 
 def join() -> None:
     """Join the run whose directory is in `SCENETEST_OTEL_RUN`. Faults end in `instrument()`."""
-    from opentelemetry.instrumentation.scenetest.entrypoints import setup
+    from opentelemetry.instrumentation import scenetest
 
-    setup.instrument()
+    scenetest.instrument()

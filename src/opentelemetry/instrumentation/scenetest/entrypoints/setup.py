@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from opentelemetry.instrumentation.scenetest import destination, faults
+from opentelemetry.instrumentation.scenetest import destination, faults, standard_library
 from opentelemetry.instrumentation.scenetest.harness import simpler
 from opentelemetry.instrumentation.scenetest.record import autoload, session
 from opentelemetry.instrumentation.scenetest.record.state import state
@@ -96,12 +96,17 @@ def _leave(directory: str, maker: int) -> None:
     try:
         session.let_go()
         handover.release()
-        if not _clear_up(directory) and (state.tracer_provider is None or handover.is_watched(directory)):
-            handover.wait(directory)
+        with standard_library.imports:
+            _end(directory)
     except KeyboardInterrupt:
         return
     except Exception as error:
         faults.swallow("end the run", error)
+
+
+def _end(directory: str) -> None:
+    if not _clear_up(directory) and (state.tracer_provider is None or handover.is_watched(directory)):
+        handover.wait(directory)
 
 
 def _clear_up(directory: str) -> bool:

@@ -6,7 +6,7 @@ would hang in its own import of the same module. Before the fork an import only 
 
 from __future__ import annotations
 
-from opentelemetry.instrumentation.scenetest import destination, faults
+from opentelemetry.instrumentation.scenetest import destination, faults, standard_library
 from opentelemetry.instrumentation.scenetest.record import context
 from opentelemetry.instrumentation.scenetest.record.state import state
 
@@ -18,18 +18,25 @@ _done: set[str] = set()
 
 
 def before_fork() -> None:
-    """Import everything that recording needs, each part once, and read what every child would read again."""
+    """Import everything that a child needs, each part once, and read what every child would read again."""
     try:
-        _once("recording", _recording)
-        harness = state.harness
-        if harness is not None and harness.is_loaded():
-            _once("harness", harness.import_hooks)
-        if context.in_use():
-            _once("api", _api)
-        if state.directory is not None and destination.has_endpoint():
-            _once("watcher", _watcher)
+        with standard_library.imports:
+            recording()
+            _once("fork", _fork)
+            harness = state.harness
+            if harness is not None and harness.is_loaded():
+                _once("harness", harness.import_hooks)
+            if context.in_use():
+                _once("api", _api)
+            if state.directory is not None and destination.has_endpoint():
+                _once("watcher", _watcher)
     except Exception as error:
         faults.swallow("prepare for a fork", error)
+
+
+def recording() -> None:
+    """Import what every process needs that records."""
+    _once("recording", _recording)
 
 
 def _once(part: str, load: Callable[[], None]) -> None:
@@ -40,17 +47,24 @@ def _once(part: str, load: Callable[[], None]) -> None:
 
 def _recording() -> None:
     import atexit
+
+    from opentelemetry.instrumentation.scenetest.conditions import logline
+    from opentelemetry.instrumentation.scenetest.record import autoload, observe, outcomes
+    from opentelemetry.instrumentation.scenetest.rundir import lines
+
+    _ = atexit, logline, lines, observe, outcomes
+    autoload.installed()
+
+
+def _fork() -> None:
     import json
     import shlex
     import threading
     import traceback
 
-    from opentelemetry.instrumentation.scenetest.conditions import logline
-    from opentelemetry.instrumentation.scenetest.record import autoload, decorate, observe, outcomes
-    from opentelemetry.instrumentation.scenetest.rundir import lines
+    from opentelemetry.instrumentation.scenetest.record import decorate
 
-    _ = atexit, json, shlex, threading, traceback, logline, decorate, lines, observe, outcomes
-    autoload.installed()
+    _ = decorate, json, shlex, threading, traceback
 
 
 def _api() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from time import monotonic_ns
 
-from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.record import autoload, context, session
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.traceparent import Parent
@@ -122,7 +122,8 @@ class Span:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of which each call is a span of its own."""
-        from opentelemetry.instrumentation.scenetest.record import decorate
+        with standard_library.imports:
+            from opentelemetry.instrumentation.scenetest.record import decorate
 
         return decorate.with_span(self._again, function)
 

@@ -12,7 +12,7 @@ from _operator import index
 from itertools import count
 from time import monotonic_ns
 
-from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
 from opentelemetry.instrumentation.scenetest.record.state import state
@@ -106,7 +106,7 @@ class Session:
         """Look at the conditions before a dispatch, and log them if that was not done yet."""
         from opentelemetry.instrumentation.scenetest.record import observe
 
-        with state.lock:
+        with state.lock, standard_library.imports:
             fingerprint = autoload.fingerprint()
             observe.observer.note_first_case()
             self.look()
@@ -124,7 +124,7 @@ class Session:
         from opentelemetry.instrumentation.scenetest.conditions import table
         from opentelemetry.instrumentation.scenetest.record import observe
 
-        with state.lock:
+        with state.lock, standard_library.imports:
             began, imported = monotonic_ns(), autoload.first_lookup()
             found = observe.observer.conditions(at_end=at_end)
             if found != self.conditions:
@@ -178,7 +178,8 @@ class Session:
         """
         if state.tracer_provider is None and (state.directory is not None or not context.in_use()):
             return None
-        from opentelemetry.instrumentation.scenetest.record import live
+        with standard_library.imports:
+            from opentelemetry.instrumentation.scenetest.record import live
 
         begun = live.begin(state.tracer_provider, state.directory, kind, attributes, **names)
         self._made_live = self._made_live or begun is not None
@@ -270,8 +271,9 @@ def begin() -> Session | None:
     """Make the session of this process, unless it is not instrumented."""
     if not state.instrumented:
         return None
-    with state.lock:
+    with state.lock, standard_library.imports:
         if state.session is None:
+            preload.recording()
             _at_end()
             state.session = Session(state.directory)
     return state.session

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 
-from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.harness.simpler import imports, wrapping
 from opentelemetry.instrumentation.scenetest.record import session
 from opentelemetry.instrumentation.scenetest.record.finder import is_initializing
@@ -77,7 +77,9 @@ def hook_loaded() -> None:
 def hook(module: ModuleType) -> None:
     """Hook one module of the harness, unless it is hooked already."""
     try:
-        wrapping.apply(module, _hooks_of(module.__name__))
+        with standard_library.imports:
+            hooks = _hooks_of(module.__name__)
+        wrapping.apply(module, hooks)
         session.begin_for_import()
     except Exception as error:
         faults.swallow("hook a module of the harness", error)
