@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Mapping
-from time import monotonic_ns
 from typing import cast
 
 from opentelemetry.trace import Span, SpanContext, Status, StatusCode, format_span_id, format_trace_id
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.record import outcomes
 from opentelemetry.instrumentation.scenetest.rundir import lines
 

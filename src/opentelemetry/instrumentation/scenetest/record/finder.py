@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from _frozen_importlib import ModuleSpec
 from _weakref import ref
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ class Import:
     def begin(self, setting: str | None) -> None:
         """Torch asks for its backends: it found the variable enabling, just before."""
         self.note(setting)
-        self.began = time.monotonic_ns()
+        self.began = monotonic_ns()
         self.open = True
 
     def end(self) -> None:
         """Torch goes on to its next import."""
-        self.ended = time.monotonic_ns()
+        self.ended = monotonic_ns()
         self.open = False
 
     def settle(self) -> None:
@@ -167,7 +167,7 @@ class Finder:
     def _happened(self) -> None:
         self.events += 1
         if self.first_event is None:
-            self.first_event = time.monotonic_ns()
+            self.first_event = monotonic_ns()
 
     def _look_up_torch(self, fullname: str) -> None:
         torch = sys.modules.get("torch")

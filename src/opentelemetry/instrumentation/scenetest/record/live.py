@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from functools import lru_cache
-from time import monotonic_ns, time_ns
 
 from opentelemetry.context import get_current
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from opentelemetry import trace
 from opentelemetry.instrumentation.scenetest import faults, semantics
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, unix_ns
 from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.files import read
 from opentelemetry.instrumentation.scenetest.record import outcomes
@@ -92,7 +92,7 @@ class Live:
         self.kind, self.name, self.suite, self.round, self.attributes = kind, name, suite, round, attributes
         self.case: Live | None = self if kind == "case" else above.case if above else None
         self._tracer, self._run, self._above = tracer, run, above
-        self._start = time_ns()
+        self._start = unix_ns()
         self.last_end = self._start
         self._carried: tuple[Mapping[str, Value], dict[str, Value]] = ({}, {})
 
@@ -161,7 +161,7 @@ class Live:
         try:
             # By the clock of the program's own spans. In this order a delay between the two reads makes it wider.
             ago = monotonic_ns() - end
-            at = time_ns() - ago
+            at = unix_ns() - ago
             if self._above is not None:
                 self._above.last_end = max(self._above.last_end, at)
             outcome, error = outcomes.told(ending)

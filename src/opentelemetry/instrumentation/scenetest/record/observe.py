@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from time import monotonic_ns, time_ns
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, unix_ns
 from opentelemetry.instrumentation.scenetest.conditions import logline, table
 from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
 from opentelemetry.instrumentation.scenetest.record import autoload
@@ -91,7 +91,7 @@ def identity() -> dict[str, object]:
     return {
         **liveness.identity(),
         "parent_pid": os.getppid(),
-        "anchor": {"monotonic_ns": monotonic_ns(), "unix_ns": time_ns()},
+        "anchor": {"monotonic_ns": monotonic_ns(), "unix_ns": unix_ns()},
         "command": sys.orig_argv,
         "executable": sys.executable,
         "python": ".".join(map(str, sys.version_info[:3])),

@@ -6,9 +6,9 @@ Whatever goes wrong in here ends in one guard and never reaches the harness.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import faults, standard_library
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.record import autoload, context, session
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.traceparent import Parent

@@ -10,9 +10,9 @@ import os
 import sys
 from _operator import index
 from itertools import count
-from time import monotonic_ns
 
 from opentelemetry.instrumentation.scenetest import faults, standard_library
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
 from opentelemetry.instrumentation.scenetest.record.state import state

@@ -10,6 +10,7 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import destination, faults
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, sleep
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness, writer
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ _FILES = ("CERTIFICATE", "CLIENT_KEY")
 """Suffixes of OTLP variables that hold file paths."""
 _EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
 _OTLP_TIMEOUT = 10.0
+_LONGEST_WAIT = 86_400.0
 _POLL = 0.005
 _STRAGGLER_SECONDS = 60
 """How long processes may outlive the one that made the run before the rest of it is delivered."""
@@ -108,15 +110,14 @@ def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, A
         The `problem`, empty for none; `accepted`, how many spans, and `to`, the address, once all are delivered.
     """
     import json
-    from time import monotonic, sleep
 
     path, patience = os.path.join(directory, layout.DELIVERY_STATE), _patience()
     try:
-        reached, deadline = progress(), monotonic() + patience
-        while not os.path.exists(path) and monotonic() < deadline:
+        reached, deadline = progress(), monotonic_ns() + int(patience * 1e9)
+        while not os.path.exists(path) and monotonic_ns() < deadline:
             sleep(_POLL)
             if (now := progress()) != reached:
-                reached, deadline = now, monotonic() + patience
+                reached, deadline = now, monotonic_ns() + int(patience * 1e9)
         with open(path, encoding="ascii") as file:
             return json.load(file)
     except (OSError, ValueError):
@@ -151,9 +152,10 @@ def _patience() -> float:
     if os.getpid() == 1:
         name, default = "OTEL_EXPORTER_OTLP_TIMEOUT", _OTLP_TIMEOUT
     try:
-        return float(os.environ.get(name) or default)
+        given = float(os.environ.get(name) or default)
     except ValueError:
         return default
+    return min(given, _LONGEST_WAIT) if given >= 0 else default
 
 
 os.register_at_fork(after_in_child=release)

@@ -6,9 +6,10 @@ import errno
 import json
 import os
 import sys
-from time import strftime, time_ns
+from time import strftime
 from typing import cast
 
+from opentelemetry.instrumentation.scenetest.clock import unix_ns
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
 
 TYPE_CHECKING = False
@@ -68,7 +69,7 @@ def write(directory: str, *, by: str, command: Sequence[str], name: str, **facts
         OSError: it can't be written, or is there.
     """
     known = {"schema": layout.SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
-    text = json.dumps({**known, **liveness.identity(), "started_unix_ns": time_ns(), "exit_code": None, **facts}) + "\n"
+    text = json.dumps({**known, **liveness.identity(), "started_unix_ns": unix_ns(), "exit_code": None, **facts}) + "\n"
     with open(os.path.join(directory, layout.RUN_FILE), "x", opener=layout.private, encoding="ascii") as file:
         file.write(text)
 
