@@ -47,12 +47,13 @@ def _once(part: str, load: Callable[[], None]) -> None:
 
 def _recording() -> None:
     import atexit
+    import gc
 
     from opentelemetry.instrumentation.scenetest.conditions import logline
     from opentelemetry.instrumentation.scenetest.record import autoload, observe, outcomes
     from opentelemetry.instrumentation.scenetest.rundir import lines
 
-    _ = atexit, logline, lines, observe, outcomes
+    _ = atexit, gc, logline, lines, observe, outcomes
     autoload.installed()
 
 
