@@ -22,7 +22,12 @@ CASE_AND_DISPATCH: Final[tuple[Row, ...]] = (
     ("scenetest.async", "dispatch", "true: only a `wait` could have seen its end, so its duration is in no figure"),
     ("scenetest.run_id", "dispatch", "the harness's own number of the run, where its handle has one"),
     ("scenetest.workers.pids", "case, dispatch outside any", "pids of the workers that its Worker forked"),
-    ("scenetest.callable", "dispatch", "outside any case: what was dispatched"),
+    (
+        "scenetest.callable",
+        "dispatch",
+        "outside any case: what was dispatched, or the function that `dispatch` is on",
+    ),
+    ("scenetest.name", "dispatch", "the `name` that you gave it; a dispatch inside another one is compared by it"),
     ("scenetest.derived", "dispatch", "the native span that it was concluded from, in a run made of a log alone"),
 )
 

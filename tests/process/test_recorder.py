@@ -6,6 +6,7 @@ from pathlib import Path
 
 from support.scripts import PROGRAMS, only_process, record
 
+from opentelemetry.instrumentation.scenetest.analyse.runs import by_round
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 
@@ -232,3 +233,9 @@ def test_memory_does_not_grow_with_the_number_of_dispatches(tmp_path: Path) -> N
         PROGRAMS / "recorder/many_dispatches.py",
         tmp_path,
     )
+
+
+def test_a_decorated_function_outside_any_case_is_told_apart_by_its_name(tmp_path: Path) -> None:
+    process = only_process(record(PROGRAMS / "recorder/decorated_functions.py", tmp_path))
+    outermost = [one.attributes.get("scenetest.callable") for one, _ in by_round(process.dispatches)]
+    assert outermost == ["add", "multiply", "step 1"] * 2

@@ -17,7 +17,10 @@ from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir import reader
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
-_NAMES = ("async", "callable", "changed", "derived", "end", "outcome", "round", "ruler", "run_id", "workers.pids")
+_NAMES = (
+    *("async", "callable", "changed", "derived", "duration_ns", "end", "outcome", "round", "ruler", "run_id"),
+    "workers.pids",
+)
 OURS = frozenset(f"scenetest.{name}" for name in _NAMES)
 """What we record on a case or dispatch beside its conditions."""
 

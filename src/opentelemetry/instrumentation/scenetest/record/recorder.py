@@ -339,17 +339,27 @@ class dispatch(Span):  # noqa: N801
         attributes: further attributes; each becomes `scenetest.<name>`.
     """
 
-    __slots__ = ("_given", "_round")
+    __slots__ = ("_function", "_given", "_round")
+
+    _function: str | None
+    """Name of the function that this decorates."""
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
         # Not by super().__init__(): a tenth of the cost of a dispatch is calls like that.
-        self.session = self._attached = self._head = self._repeats = self.live = self._seen = None
+        self.session = self._attached = self._head = self._repeats = self.live = self._seen = self._function = None
         self._entered = False
         self._round = round
         self._given = attributes
 
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of which each call is a dispatch; outside any case it is told apart by its name."""
+        self._function = getattr(function, "__qualname__", None)
+        return super().__call__(function)
+
     def _again(self) -> dispatch:
-        return dispatch(round=self._round, **self._given)
+        again = dispatch(round=self._round, **self._given)
+        again._function = self._function
+        return again
 
     def _open(self, recording: session.Session) -> None:
         if recording.fingerprint != autoload.fingerprint():
@@ -362,6 +372,8 @@ class dispatch(Span):  # noqa: N801
         if holder is not None:
             self.trace, self.carried, rounds = holder.trace, holder.carried, holder.rounds
         else:
+            if self._function is not None:
+                self._given = {"callable": self._function, **self._given}
             of_process = recording.process_span()
             self.trace, self.carried = of_process.trace, of_process.carried
             rounds = recording.rounds_of(str(self._given.get("callable", "")))
