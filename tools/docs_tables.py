@@ -99,7 +99,7 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "`key=value` with commas between, values percent-encoded: credentials, mostly. Over gRPC they are metadata.",
     ),
     ("OTEL_EXPORTER_OTLP_COMPRESSION", "`none`, `gzip`, over HTTP also `deflate`. Default: `none`."),
-    ("OTEL_EXPORTER_OTLP_TIMEOUT", "Seconds that one attempt may take. Default: 10."),
+    ("OTEL_EXPORTER_OTLP_TIMEOUT", "Seconds that one attempt may take, up to 86400. Default: 10."),
     (
         "OTEL_EXPORTER_OTLP_CERTIFICATE",
         "PEM file with the authorities of a TLS endpoint. Default: as `requests` has it, over gRPC as gRPC has it.",
@@ -115,7 +115,15 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
     ),
     (
         "OTEL_TRACES_EXPORTER",
-        "`otlp`, `none` (nothing is delivered), or in `run` and `push` also `console`. Default: `otlp`.",
+        "`otlp`, `otlp_proto_http`, `otlp_proto_grpc`, `none`, in `run` and `push` also `console`. Default: `otlp`.",
+    ),
+    (
+        "OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER",
+        "Name of an entry point of `opentelemetry_otlp_credential_provider` that makes a `requests.Session`.",
+    ),
+    (
+        "OTEL_PYTHON_EXPORTER_OTLP_GRPC_CREDENTIAL_PROVIDER",
+        "The same for gRPC. It makes `grpc.ChannelCredentials`, which take the place of the PEM files.",
     ),
     ("OTEL_SERVICE_NAME", "`service.name` of the process's spans. Read when the process begins to record."),
     (
