@@ -22,6 +22,9 @@ from opentelemetry.instrumentation.scenetest.deliver.delivery import (
 )
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
+from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
+from opentelemetry.instrumentation.scenetest.deliver.withheld import count as count_withheld
+from opentelemetry.instrumentation.scenetest.deliver.withheld import sentences as withheld_sentences
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render.plain import plain
@@ -41,7 +44,13 @@ _GRACE_SECONDS = 5
 @click.command()
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
-def push(runs: tuple[str, ...], store: str | None) -> None:
+@click.option("--unsampled", is_flag=True, help="Deliver also what belongs to traces that were not sampled.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Deliver also what a process made on its own tracer provider and may not have exported, since it died.",
+)
+def push(runs: tuple[str, ...], store: str | None, unsampled: bool, live: bool) -> None:
     """Deliver what no backend has accepted yet. Without RUN everything in all stores.
 
     Configure the endpoint with the OTEL_EXPORTER_OTLP_* variables.
@@ -57,7 +66,16 @@ def push(runs: tuple[str, ...], store: str | None) -> None:
         for directory in directories:
             print_spans(directory)
     if to is not None and any(map(destination.is_otlp, exporters)):
-        _push_all([directory for directory in directories if not delivery.is_delivered(directory)], to)
+        withheld = [Selection.UNSAMPLED] * unsampled + [Selection.LIVE] * live
+        _push_all([directory for directory in directories if _has_left(directory, withheld)], to, withheld)
+        for sentence in chain.from_iterable(map(withheld_sentences, directories if not withheld else ())):
+            click.echo(sentence)
+
+
+def _has_left(directory: Path, withheld: Sequence[Selection]) -> bool:
+    return not delivery.is_delivered(directory) or any(
+        delivery.has_withheld_left(directory, each) and count_withheld(directory)[each] for each in withheld
+    )
 
 
 def print_spans(directory: Path) -> None:
@@ -67,7 +85,7 @@ def print_spans(directory: Path) -> None:
         click.echo(span.to_json())
 
 
-def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
+def _push_all(directories: Sequence[Path], to: Endpoint, withheld: Sequence[Selection]) -> None:
     problems: list[str] = []
     total = Tally()
     # Native spans are not known before the others are sent, so there is no total to show.
@@ -83,7 +101,7 @@ def _push_all(directories: Sequence[Path], to: Endpoint) -> None:
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             for done, directory in enumerate(directories):
                 try:
-                    problem = _push(directory, exporter, to, total, progress)
+                    problem = _push(directory, exporter, to, total, progress, withheld)
                 except ExportError as error:
                     left = len(directories) - done
                     problems.append(f"{error}; {left} run{'' if left == 1 else 's'} not delivered")
@@ -110,7 +128,14 @@ def _in_one_sentence(problems: Sequence[str]) -> str:
     return "; ".join([*problems[: _SHOWN_PROBLEMS - 1], others, problems[-1]])
 
 
-def _push(directory: Path, exporter: Exporter, to: Endpoint, total: Tally, progress: Progress) -> str:
+def _push(
+    directory: Path,
+    exporter: Exporter,
+    to: Endpoint,
+    total: Tally,
+    progress: Progress,
+    withheld: Sequence[Selection],
+) -> str:
     """Deliver one run and return what is wrong with that, if anything is."""
     if delivery_state.is_measured(directory):
         return "it is still being measured, and nothing is sent meanwhile"
@@ -123,11 +148,17 @@ def _push(directory: Path, exporter: Exporter, to: Endpoint, total: Tally, progr
         with delivery_state.Role(directory, layout.DELIVERY_LOCK, wait) as role:
             if not role.held:
                 return "another process delivers it, or waits for its end to do so"
-            return _deliver(directory, exporter, to, total, progress, written)
+            return _deliver(directory, exporter, to, total, progress, written, withheld)
 
 
 def _deliver(
-    directory: Path, exporter: Exporter, to: Endpoint, total: Tally, progress: Progress, written: set[str]
+    directory: Path,
+    exporter: Exporter,
+    to: Endpoint,
+    total: Tally,
+    progress: Progress,
+    written: set[str],
+    withheld: Sequence[Selection],
 ) -> str:
     task = progress.add_task(plain(directory.name), total=None if progress.disable else delivery.count_left(directory))
     before = total.accepted
@@ -138,6 +169,7 @@ def _deliver(
         to.timeout,
         lambda tally: progress.update(task, completed=tally.done),
         QuietGuard(directory, written),
+        withheld=withheld,
     )
     try:
         problem = current.deliver().problem

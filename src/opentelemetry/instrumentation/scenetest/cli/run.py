@@ -86,10 +86,21 @@ def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -
         )
     try:
         _make_store(store)
-        return run_file.make_run(store, by="run", command=command, name=name, tty=tty)
+        return run_file.make_run(store, by="run", command=command, name=name, tty=tty, **_from_environment())
     except OSError as error:
         way_out = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
         raise BadInputError(f"no run can be made in {store!r} ({error.strerror}): {way_out}") from error
+
+
+def _from_environment() -> dict[str, str]:
+    """Return what the environment says of the span of the run: its parent, and who this process is."""
+    variables = {
+        "traceparent": "TRACEPARENT",
+        "tracestate": "TRACESTATE",
+        "service_name": "OTEL_SERVICE_NAME",
+        "resource_attributes": "OTEL_RESOURCE_ATTRIBUTES",
+    }
+    return {key: os.environ[variable] for key, variable in variables.items() if variable in os.environ}
 
 
 def _make_store(store: str) -> None:
@@ -199,12 +210,19 @@ def _print_spans(directory: Path) -> None:
 
 def _tell_delivery(directory: str) -> None:
     """Say where the spans went: the watcher delivers now that all processes of the run have ended."""
+    from opentelemetry.instrumentation.scenetest.deliver import withheld
+
     if not layout.journal_names(directory):
         return
     if destination.prints_to_console():
         _print_spans(Path(directory))
-    if not destination.has_endpoint():
-        return
+    if destination.has_endpoint():
+        _tell_outcome(directory)
+    for sentence in withheld.sentences(Path(directory)):
+        say(sentence)
+
+
+def _tell_outcome(directory: str) -> None:
     delivery = handover.outcome(directory, lambda: max(map(os.path.getmtime, layout.checkpoints(directory)), default=0))
     if problem := delivery["problem"]:
         tell(handover.left(directory, problem))

@@ -19,6 +19,7 @@ from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.result import EncodingError, ExportError, ExportResult
 from opentelemetry.instrumentation.scenetest.deliver.retry import RetryPolicy
 from opentelemetry.instrumentation.scenetest.deliver.spans import BATCH
+from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.rundir import checkpoint, delivery_state, layout, liveness, reader
 from opentelemetry.instrumentation.scenetest.rundir.checkpoint import Checkpoint
 
@@ -119,6 +120,7 @@ class Delivery:
         max_elapsed_time: seconds for which a batch is tried before this gives up.
         on_progress: called after every attempt.
         check: called before every attempt, and a few times a second between two; what it raises ends the delivery.
+        withheld: what to deliver in addition.
     """
 
     directory: Path
@@ -128,6 +130,7 @@ class Delivery:
     on_progress: Callable[[Tally], None] = field(default=lambda tally: None)
     check: Callable[[], None] = field(default=lambda: None)
     tally: Tally = field(default_factory=Tally)
+    withheld: Sequence[Selection] = ()
     _case_links: list[Link] | None = field(default_factory=list[Link])
     """Links to all cases, as the journals are read; None once a journal was not read in this delivery."""
 
@@ -146,7 +149,19 @@ class Delivery:
         if _journals_are_delivered(self.directory):
             self._deliver_of_whole_run(checkpoint.NATIVE, native.of_run(self.directory, self.run))
             self._deliver_of_whole_run(_RUN, spans.of_run_itself(self.directory, self.run, self._case_links))
+            for selection in self.withheld:
+                self._deliver_withheld(selection)
         return self.tally
+
+    def _deliver_withheld(self, selection: Selection) -> None:
+        for path in layout.journals(self.directory):
+            with suppress(reader.NotAJournalError):
+                of_journal = spans.of_journal(reader.Journal(path), self.run, None, selection)
+                self._deliver_of_whole_run(withheld_name(checkpoint.stem(path).name, selection), of_journal)
+        of_native = native.of_run(self.directory, self.run, selection)
+        self._deliver_of_whole_run(withheld_name(checkpoint.NATIVE, selection), of_native)
+        of_run = spans.of_run_itself(self.directory, self.run, None, selection)
+        self._deliver_of_whole_run(withheld_name(_RUN, selection), of_run)
 
     def _deliver_journal(self, path: Path) -> None:
         stem = checkpoint.stem(path)
@@ -268,6 +283,16 @@ def is_delivered(directory: Path) -> bool:
     """Tell whether a run holds nothing that was not sent, from the checkpoints alone."""
     whole = all(checkpoint.read(directory / name).complete for name in _OF_WHOLE_RUN)
     return whole and _journals_are_delivered(directory)
+
+
+def withheld_name(name: str, selection: Selection) -> str:
+    """Return what stands for a journal's name in the checkpoint of its withheld spans."""
+    return f"{name}-{selection.value}"
+
+
+def has_withheld_left(directory: Path, selection: Selection) -> bool:
+    """Tell whether withheld spans of a run were not sent yet."""
+    return not checkpoint.read(directory / withheld_name(_RUN, selection)).complete
 
 
 def may_grow(process: reader.Process) -> bool:

@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, resource
 from opentelemetry.instrumentation.scenetest.deliver.spans import SCOPE
+from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, native_spans
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.rundir import layout, logs, reader
@@ -22,7 +23,7 @@ from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import clean, text
 
 
-def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
+def of_run(directory: Path, run: Mapping[str, Any], selection: Selection = Selection.SAMPLED) -> Iterator[ReadableSpan]:
     """Yield the native spans that lie in a dispatch or a case of a run, each under the conditions in force there.
 
     Their ids follow from what they are, so that what is delivered twice is the same span. A record that lies in
@@ -31,6 +32,7 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
     Args:
         directory: the run directory.
         run: the run's facts, of `run.json`.
+        selection: which spans. Live ones of the program's own provider have their native spans delivered by us.
     """
     if not logs.logs_of(directory):
         return
@@ -39,7 +41,7 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
         if placed.window is None or placed.start_ns is None:
             continue
         owner = placed.window.owner
-        if not owner.span.carried.is_sampled:
+        if selection is not (Selection.SAMPLED if owner.span.carried.is_sampled else Selection.UNSAMPLED):
             continue
         key = (placed.span.pid, id(owner.span.conditions))
         if key not in resources:

@@ -12,11 +12,14 @@ from opentelemetry.sdk.version import __version__ as sdk_version
 
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.rundir.reader import Process
-from opentelemetry.instrumentation.scenetest.semantics import clean
+from opentelemetry.instrumentation.scenetest.semantics import SCHEMA_URL, clean
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 DEFAULT_SERVICE_NAME = "scenetest"
 MASK = "****"
+
+_NOT_NAMED = "unknown_service"
+"""How the SDK calls a service that nobody named."""
 
 _SECRET = re.compile(r"pass|secret|token|credential|auth|api[-_]?key|private[-_]?key", re.IGNORECASE)
 
@@ -41,15 +44,7 @@ def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str
     facts = process.facts
     dirty: dict[str, bool] = run.get("dirty") or {}
     attributes: dict[str, Value | None] = {
-        "service.name": DEFAULT_SERVICE_NAME,
-        **_user_attributes(facts.get("resource_attributes")),
-        **({"service.name": facts["service_name"]} if facts.get("service_name") else {}),
-        "service.instance.id": f"{facts.get('host')}:{process.pid}:{facts.get('start_ticks')}",
-        "telemetry.sdk.language": "python",
-        "telemetry.sdk.name": "opentelemetry",
-        "telemetry.sdk.version": sdk_version,
-        "telemetry.distro.name": "opentelemetry-instrumentation-scenetest",
-        "telemetry.distro.version": __version__,
+        **_identity(facts),
         "process.pid": process.pid,
         "process.parent_pid": facts.get("parent_pid"),
         "process.executable.path": facts.get("executable"),
@@ -61,7 +56,39 @@ def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str
         "scenetest.harness.dirty": dirty.get(str(conditions.get("scenetest.harness.path"))),
         **conditions,
     }
-    return SharedResource(clean(attributes))
+    return SharedResource(clean(attributes), SCHEMA_URL)
+
+
+def of_run_itself_resource(run: Mapping[str, Any]) -> SharedResource:
+    """Return the resource of the span of a run: that of `scenetest-otel run`, named as the processes of the run."""
+    attributes = {**_identity(run), "scenetest.run.id": run.get("id"), "scenetest.run.name": run.get("name")}
+    return SharedResource(clean(attributes), SCHEMA_URL)
+
+
+def _identity(facts: Mapping[str, Any]) -> dict[str, Value | None]:
+    """Return who a process is: as its own SDK says, and as the environment says, which the SDK lets win, too."""
+    of_sdk: dict[str, Value] = {**(facts.get("sdk_resource") or {})}
+    if str(of_sdk.get("service.name", "")).startswith(_NOT_NAMED):
+        del of_sdk["service.name"]
+    known = {
+        "service.name": DEFAULT_SERVICE_NAME,
+        "service.instance.id": f"{facts.get('host')}:{facts.get('pid')}:{facts.get('start_ticks')}",
+        "telemetry.distro.name": "opentelemetry-instrumentation-scenetest",
+        "telemetry.distro.version": __version__,
+    }
+    given: dict[str, Value] = {**_user_attributes(facts.get("resource_attributes"))}
+    if facts.get("service_name"):
+        given["service.name"] = facts["service_name"]
+    given.update(of_sdk)
+    if "telemetry.distro.name" in given:  # the version is that of another one
+        del known["telemetry.distro.version"]
+    return {
+        **known,
+        **given,
+        "telemetry.sdk.language": "python",
+        "telemetry.sdk.name": "opentelemetry",
+        "telemetry.sdk.version": sdk_version,
+    }
 
 
 def masked(command: Sequence[str]) -> list[str]:

@@ -13,15 +13,25 @@ from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+from opentelemetry.trace import Link, SpanKind
 
 from opentelemetry.instrumentation.scenetest import semantics
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
-from opentelemetry.instrumentation.scenetest.deliver.resources import DEFAULT_SERVICE_NAME, SharedResource, resource
+from opentelemetry.instrumentation.scenetest.deliver import added
+from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, of_run_itself_resource, resource
+from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
 from opentelemetry.instrumentation.scenetest.rundir.reader import Journal, Process
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
-from opentelemetry.instrumentation.scenetest.semantics import SCOPE_NAME, clean, run_context, span_context, text
+from opentelemetry.instrumentation.scenetest.semantics import (
+    SCHEMA_URL,
+    SCOPE_NAME,
+    clean,
+    run_context,
+    run_parent,
+    span_context,
+    text,
+)
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 Conditions = dict[str, Value]
@@ -34,7 +44,7 @@ _LINKS = 10_000
 
 _END_NOT_SEEN = "scenetest.end"
 
-SCOPE = InstrumentationScope(SCOPE_NAME, __version__)
+SCOPE = InstrumentationScope(SCOPE_NAME, __version__, SCHEMA_URL)
 
 
 def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
@@ -51,32 +61,41 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
 
 
 def of_journal(
-    journal: Journal, run: Mapping[str, Any], case_links: list[Link] | None = None
+    journal: Journal,
+    run: Mapping[str, Any],
+    case_links: list[Link] | None = None,
+    selection: Selection = Selection.SAMPLED,
 ) -> Iterator[ReadableSpan]:
     """Yield the spans of one journal, in the order in which they ended; those without an end come last.
 
-    Spans that still run are left out, and those that a provider that is not ours exports.
+    Spans that still run are left out.
 
     Args:
         journal: the journal.
         run: the run's facts, of `run.json`.
-        case_links: gets a link to each case.
+        case_links: gets a link to each case that is sampled.
+        selection: which spans.
 
     Raises:
         OSError: it can't be read.
     """
     build = _Builder(journal.process, run)
-    for span in journal.spans():
+    # Whether the provider of a process was flushed is known only when its whole journal was read.
+    recorded = list(journal.spans()) if selection is Selection.LIVE else journal.spans()
+    for span in recorded:
         if span.outcome == "running":
             continue
-        if case_links is not None and span.kind == "case" and len(case_links) < _LINKS:
+        if case_links is not None and _is_linked(span) and len(case_links) < _LINKS:
             case_links.append(_link(span))
-        if not span.live and span.carried.is_sampled:
+        if selection.has(span, journal.process):
             yield build.span(span)
 
 
 def of_run_itself(
-    directory: Path, run: Mapping[str, Any], case_links: Sequence[Link] | None = None
+    directory: Path,
+    run: Mapping[str, Any],
+    case_links: Sequence[Link] | None = None,
+    selection: Selection = Selection.SAMPLED,
 ) -> Iterator[ReadableSpan]:
     """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its first cases; else nothing.
 
@@ -87,20 +106,23 @@ def of_run_itself(
         directory: the run directory.
         run: the run's facts, of `run.json`.
         case_links: links to the cases, if the journals were read before.
+        selection: which spans. That of a run is sampled unless its `TRACEPARENT` was not.
     """
     context = run_context(run)
     if context is None or None in (run.get("started_unix_ns"), run.get("ended_unix_ns")):
         return
-    code = run.get("exit_code")
-    attributes = {"scenetest.run.id": run["id"], "scenetest.run.name": run.get("name"), "process.exit.code": code}
+    if selection is not (Selection.SAMPLED if context.trace_flags.sampled else Selection.UNSAMPLED):
+        return
+    code, parent = run.get("exit_code"), run_parent(run)
     yield ReadableSpan(
         name=text(f"run {run.get('name')}"),
         context=context,
-        resource=SharedResource(clean({"service.name": DEFAULT_SERVICE_NAME, **attributes})),
-        attributes=clean(attributes),
+        parent=span_context(parent.trace, parent.id, parent.carried, remote=True) if parent else None,
+        resource=of_run_itself_resource(run),
+        attributes=clean({"process.exit.code": code}),
         links=list(islice(_case_links(directory), _LINKS)) if case_links is None else case_links,
         kind=SpanKind.INTERNAL,
-        status=Status(StatusCode.OK if code == 0 else StatusCode.ERROR),
+        status=semantics.status("pass", None) if code == 0 else semantics.status("error", f"exit code {code}"),
         start_time=run["started_unix_ns"],
         end_time=run["ended_unix_ns"],
         instrumentation_scope=SCOPE,
@@ -116,12 +138,16 @@ def _case_links(directory: Path) -> Iterator[Link]:
     for path in layout.journals(directory):
         with suppress(reader.NotAJournalError):
             for span in reader.Journal(path).spans():
-                if span.kind == "case" and span.outcome != "running":
+                if span.outcome != "running" and _is_linked(span):
                     yield _link(span)
 
 
+def _is_linked(span: Span) -> bool:
+    return span.kind == "case" and span.carried.is_sampled
+
+
 def _link(case: Span) -> Link:
-    return Link(span_context(case.trace_id, case.span_id))
+    return Link(span_context(case.trace_id, case.span_id, case.carried, remote=True))
 
 
 class _Builder:
@@ -136,16 +162,19 @@ class _Builder:
 
     def span(self, span: Span) -> ReadableSpan:
         """Return a span as OpenTelemetry has it."""
-        end = span.start_ns if span.end_ns is None else span.end_ns
+        end = span.last_end_ns if span.end_ns is None else span.end_ns
+        extra, remote = span.added, span.parent_is_remote
+        links = [Link(self._of_run)] if span.kind == "case" and self._of_run else []
         return ReadableSpan(
-            name=semantics.name(span),
-            context=span_context(span.trace_id, span.span_id),
-            parent=span_context(span.trace_id, span.parent_id) if span.parent_id else None,
+            name=text(extra.name) or semantics.name(span),
+            context=span_context(span.trace_id, span.span_id, span.carried),
+            parent=span_context(span.trace_id, span.parent_id, span.carried, remote=remote) if span.parent_id else None,
             resource=self._resource_of(span.conditions),
-            attributes={**self._of_all_alike(span), **clean(_of_itself(span))},
-            links=[Link(self._of_run)] if span.kind == "case" and self._of_run else (),
+            attributes=added.attributes(extra, {**self._of_all_alike(span), **clean(_of_itself(span))}),
+            events=added.events(extra, self._process) if extra.events else (),
+            links=added.links(extra, links) if extra.links else links,
             kind=SpanKind.INTERNAL,
-            status=semantics.status(span.outcome, span.error_type),
+            status=added.status(extra, semantics.status(span.outcome, span.error_type)),
             start_time=self._process.unix_ns(span.start_ns),
             end_time=self._process.unix_ns(end),
             instrumentation_scope=SCOPE,

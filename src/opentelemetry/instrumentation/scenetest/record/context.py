@@ -11,14 +11,17 @@ from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from opentelemetry.context import Context
-    from opentelemetry.trace import Span
+    from opentelemetry.trace import Span, TracerProvider
 
     from opentelemetry.instrumentation.scenetest.record.current_span import CurrentSpan
 
     Attached = tuple[Context, Context, Span]
 
 _API = "opentelemetry.trace"
+_IDENTITY = ("service.", "telemetry.distro.", "deployment.")
 _SUPPRESS = "suppress_instrumentation"
 """The key that `opentelemetry.instrumentation.utils.suppress_instrumentation()` sets. Importing it would cost 65 ms."""
 
@@ -71,6 +74,23 @@ def begin_trace(name: str) -> tuple[str, Carried]:
             ours = of_program.flags if carried is None else carried.flags
             return trace_id, Carried(ours, of_program.state, handed_on=of_program.flags)
     return trace_id, carried or sampling.of_unknown()
+
+
+def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | float] | None:
+    """Return how the program's own SDK names this process, in the resource of its tracer provider.
+
+    Args:
+        given: the provider that was passed to us; else it is the global one.
+    """
+    if not in_use():
+        return None
+    resource = getattr(given or (_api or _Api()).get_tracer_provider(), "resource", None)
+    attributes: Mapping[str, object] = getattr(resource, "attributes", None) or {}
+    return {
+        key: value
+        for key, value in attributes.items()
+        if key.startswith(_IDENTITY) and isinstance(value, (str, bool, int, float))
+    }
 
 
 def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, CurrentSpan]:

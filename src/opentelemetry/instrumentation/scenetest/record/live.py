@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from functools import lru_cache
+from functools import lru_cache, wraps
 
 from opentelemetry.context import get_current
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -26,7 +26,7 @@ from opentelemetry.instrumentation.scenetest.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from opentelemetry.context import Context
@@ -222,7 +222,7 @@ def begin(
         names: as for `Live`.
     """
     try:
-        provider = given or _global()
+        provider = _global() if given is None else real(given)
         if provider is None:
             return None
         tracer = provider.get_tracer(semantics.SCOPE_NAME, __version__, schema_url=semantics.SCHEMA_URL)
@@ -232,25 +232,75 @@ def begin(
         return None
 
 
-def flush(given: TracerProvider | None) -> None:
-    """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more."""
+def flush(given: TracerProvider | None) -> bool:
+    """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more.
+
+    Returns:
+        Whether the provider says that all was sent.
+    """
     from threading import Thread
 
+    done: list[bool] = []
     try:
-        sending = Thread(target=_force_flush, args=(given or _global(),), daemon=True)
+        sending = Thread(target=_force_flush, args=(real(given) or _global(), done), daemon=True)
         sending.start()
         sending.join(_FLUSH_SECONDS)
     except Exception as error:
         faults.swallow(_USING, error)
+    return any(done)
 
 
-def _force_flush(provider: TracerProvider | None) -> None:
+def _force_flush(provider: TracerProvider | None, done: list[bool]) -> None:
     try:
         force_flush = getattr(provider, "force_flush", None)
         if force_flush is not None:
-            force_flush()
+            done.append(force_flush() is not False)
     except Exception as error:
         faults.swallow(_USING, error)
+
+
+def before_shutdown(given: TracerProvider | None, end: Callable[[], None]) -> Callable[[], None]:
+    """Have something done before the program shuts the provider down: a span that is open then would be lost.
+
+    Args:
+        given: the provider that was passed to us.
+        end: what to do.
+
+    Returns:
+        What restores the provider.
+    """
+    provider: Any = real(given) or _global()
+    try:
+        original = provider.shutdown
+        if "shutdown" in vars(provider):
+            return _nothing
+
+        @wraps(original)
+        def shutdown(*arguments: Any, **keywords: Any) -> Any:
+            end()
+            return original(*arguments, **keywords)
+
+        provider.shutdown = shutdown
+    except Exception as error:
+        faults.swallow(_USING, error)
+        return _nothing
+
+    def restore() -> None:
+        if getattr(provider, "shutdown", None) is shutdown:
+            del provider.shutdown
+
+    return restore
+
+
+def _nothing() -> None:
+    pass
+
+
+def real(provider: TracerProvider | None) -> TracerProvider | None:
+    """Return a provider that makes spans: None for a no-op, and for a proxy what the program has set by now."""
+    if isinstance(provider, trace.ProxyTracerProvider):
+        return _global()
+    return None if isinstance(provider, trace.NoOpTracerProvider) else provider
 
 
 def _begun(live: Live, in_force: Mapping[str, Value]) -> Live | None:

@@ -12,7 +12,7 @@ from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, unix_ns
 from opentelemetry.instrumentation.scenetest.conditions import logline, table
 from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
-from opentelemetry.instrumentation.scenetest.record import autoload
+from opentelemetry.instrumentation.scenetest.record import autoload, context
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import liveness
 
@@ -97,6 +97,7 @@ def identity() -> dict[str, object]:
         "python": ".".join(map(str, sys.version_info[:3])),
         "service_name": os.environ.get("OTEL_SERVICE_NAME"),
         "resource_attributes": os.environ.get("OTEL_RESOURCE_ATTRIBUTES"),
+        "sdk_resource": context.sdk_identity(state.tracer_provider),
     }
 
 

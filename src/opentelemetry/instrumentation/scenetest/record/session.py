@@ -67,6 +67,7 @@ class Session:
         "_looked",
         "_made_live",
         "_process_span",
+        "_restore_provider",
         "_rounds",
         "_writer",
         "changed_at",
@@ -89,6 +90,7 @@ class Session:
         self._looked = 0
         self._made_live = False
         self._process_span: Parent | None = None
+        self._restore_provider: Callable[[], None] = _do_nothing
         self._rounds: dict[str, Rounds] = {}
         self._writer: writer.Writer | None = None
         self.recording = run is not None
@@ -183,6 +185,9 @@ class Session:
 
         begun = live.begin(state.tracer_provider, state.directory, kind, attributes, **names)
         self._made_live = self._made_live or begun is not None
+        if begun is None and self.recording and state.directory is not None:
+            # The provider that was given makes no spans, so ours are to be delivered.
+            handover.start(state.directory)
         return begun
 
     def rounds_of(self, callable_name: str) -> Rounds:
@@ -204,6 +209,7 @@ class Session:
             trace, number = live.ids
             span, mark = Parent(trace, f"{number:016x}", live.carried), live.mark
             _at_exit()  # again, to come before the end of a provider that is younger than this session
+            self._end_before_shutdown()
         else:
             trace, carried = (outer.trace, outer.carried) if outer else context.begin_trace(name)
             span, mark = Parent(trace, f"{next(self.ids):016x}", carried), carried.fields()
@@ -211,23 +217,38 @@ class Session:
         self.write_open("process", span.id, span.trace, above, remote=remote, name=name, **mark)
         return span
 
-    def finish(self) -> None:
-        """Look at the conditions for the last time, and write that the process ended cleanly."""
+    def _end_before_shutdown(self) -> None:
+        from opentelemetry.instrumentation.scenetest.record import live
+
+        self._restore_provider = live.before_shutdown(state.tracer_provider, _end_live_process)
+
+    def finish(self, *, flush: bool = False) -> None:
+        """Look at the conditions for the last time, and write that the process ended cleanly.
+
+        Args:
+            flush: have a provider that is not ours send what was made on it, since nothing later does so.
+        """
         try:
             if self.recording:
                 self.look(at_end=True)
         finally:
-            self.write_line("end", at=monotonic_ns())
-        if self.live_process is not None:
-            self.live_process.end_at_last()
-            self.live_process = None
+            at = monotonic_ns()
+            self.end_live_process()
+            is_flushed = self._flush() if flush and self._made_live else None
+            self.write_line("end", at=at, flushed=False if is_flushed is False else None)
 
-    def flush(self) -> None:
-        """Have a provider that is not ours send what was made on it, where nothing later does so."""
-        if self._made_live:
-            from opentelemetry.instrumentation.scenetest.record import live
+    def end_live_process(self) -> None:
+        """End the span of the process where it is made on a provider that is not ours; a later dispatch begins one."""
+        ended, self.live_process = self.live_process, None
+        if ended is not None:
+            self._process_span = None
+            self._restore_provider()
+            ended.end_at_last()
 
-            live.flush(state.tracer_provider)
+    def _flush(self) -> bool:
+        from opentelemetry.instrumentation.scenetest.record import live
+
+        return live.flush(state.tracer_provider)
 
     def close(self) -> None:
         """Let go of the journal, and so of its lock."""
@@ -263,6 +284,16 @@ def _complete(run: str) -> None:
             return
 
 
+def _do_nothing() -> None:
+    pass
+
+
+def _end_live_process() -> None:
+    # Of this process: a forked child has a copy of the provider, and a session of its own.
+    if state.session is not None:
+        state.session.end_live_process()
+
+
 def _write_nothing(line: bytes) -> None:
     pass
 
@@ -290,15 +321,13 @@ def begin_for_import() -> None:
 
 def finish() -> None:
     """End the session cleanly in a forked child whose work is done, before its `os._exit`."""
-    _end()
-    if state.session is not None:
-        state.session.flush()
+    _end(flush=True)
 
 
-def _end() -> None:
+def _end(*, flush: bool = False) -> None:
     if state.session is not None:
         try:
-            state.session.finish()
+            state.session.finish(flush=flush)
         except Exception as error:
             faults.swallow("record everything", error)
 

@@ -42,6 +42,7 @@ class Process:
             open, and `not_seen` if none was: it may have gone on by exec, or ended by `os._exit`.
         sets: every set of conditions that was in force, in order.
         unobserved: the process was lost, and nobody looked at its conditions after its last dispatch began.
+        unflushed: the program's own tracer provider could not be made to export what was made on it.
         torn_lines: lines that could not be read.
         incomplete: a write failed, so a missing end proves nothing.
     """
@@ -54,6 +55,7 @@ class Process:
     incomplete: bool = False
     sets: list[dict[str, Value]] = field(default_factory=list[dict[str, Value]])
     unobserved: bool = False
+    unflushed: bool = False
 
     @property
     def pid(self) -> int:
@@ -150,6 +152,9 @@ class Journal:
                     yield closed
         self._conclude_end()
         outcome = self._outcome_of_open()
+        for span in reversed(self._open.values()):
+            if (above := self._open.get(span.parent_id or "")) is not None:
+                above.last_end_ns = max(above.last_end_ns, span.last_end_ns)
         for span in self._open.values():
             span.outcome = "unknown" if span.attributes.get(NOT_WAITED_FOR) and outcome != "running" else outcome
             if span.kind != "dispatch":
@@ -236,6 +241,7 @@ class Journal:
             self._last_look = max(self._last_look, line.get("at", 0))
         elif kind == "end":
             self._last_look = max(self._last_look, line.get("at", 0))
+            self.process.unflushed = line.get("flushed") is False
             if self.process.ended != "running":
                 self.process.ended = "clean"
         return None

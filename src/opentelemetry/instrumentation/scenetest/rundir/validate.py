@@ -46,7 +46,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("id", "trace", "parent"), _is_id),
     **dict.fromkeys(("at", "since", "start", "end", "pid", "started_unix_ns", "ended_unix_ns"), _is_time),
     **dict.fromkeys(("kind", "span", "outcome", "error", "by"), _is_text),
-    **dict.fromkeys(("attributes", "conditions", "dirty"), _is_attributes),
+    **dict.fromkeys(("attributes", "conditions", "dirty", "sdk_resource"), _is_attributes),
     **dict.fromkeys(("tracestate", "traceparent"), _is_text),
     "flags": _is_flags,
     "anchor": _is_anchor,

@@ -49,6 +49,7 @@ _AHEAD = timedelta(hours=1)
 _SECONDS = 60
 _LARGEST_ANSWER = 1 << 30
 _BLOCK = 1 << 20
+_EXIT_CODE = "process.exit.code"
 _RESULT = {"case": "test.case.result.status", "outcome": "scenetest.outcome", "native": "simpler.inv"}
 
 
@@ -126,7 +127,7 @@ class _Backend:
     def exit_code(self, run_id: str) -> int | None:
         """Return the exit code of a run, which its own span has; None where nobody waited for its command."""
         parts = self._get(f"/api/v3/traces/{run_id}", missing_is_empty=True) if run_id else []
-        codes = [span.attributes.get("process.exit.code") for part in parts for span in _spans(part)]
+        codes = [span.attributes.get(_EXIT_CODE) for part in parts for span in _spans(part)]
         return next((code for code in codes if isinstance(code, int)), None)
 
     def _get(
@@ -232,16 +233,20 @@ def _repetitions(backend: _Backend, spans: list[Span], asked: Mapping[str, str])
     rounds_of = {"/".join(span.id): "/".join(outermost(span).id) for span in dispatches.values()}
     ranks, device = ranks_of(native, lambda owner: rounds_of.get(owner, owner)), device_names(native)
     inside: dict[tuple[str, str], list[Span]] = defaultdict(list)
-    groups: dict[tuple[str, Value, Key], list[Span]] = defaultdict(list)
+    groups: dict[tuple[str, Value, int, Key], list[Span]] = defaultdict(list)
     for span in sorted(dispatches.values(), key=lambda span: span.start_ns):
         above = outermost(span)
         if above is not span:
             inside[above.id].append(span)
         elif meant(span):
             parent = known.get((span.trace_id, span.parent_id))
-            groups[_run(span), span.resource.get("service.instance.id", ""), _key(span, parent)].append(span)
-    codes = {run: backend.exit_code(run) for run in {run for run, _, _ in groups}}
-    for (run, _, key), members in groups.items():
+            # A forked child inherits the instance id that the SDK of the program gave its parent.
+            instance = span.resource.get("service.instance.id", "")
+            groups[_run(span), instance, _pid(span), _key(span, parent)].append(span)
+    # With a TRACEPARENT the span of a run is in the trace of its cases, else in one of its own.
+    here = {_run(span): code for span in spans if isinstance(code := span.attributes.get(_EXIT_CODE), int)}
+    codes = {run: here[run] if run in here else backend.exit_code(run) for run in {run for run, *_ in groups}}
+    for (run, _, _, key), members in groups.items():
         of_case = [(span.trace_id, span.parent_id) for span in members]
         passes = [cases[one] for one in dict.fromkeys(of_case) if one in cases]
         outcomes = [str(one.attributes[_RESULT["case"]]) for one in passes]
