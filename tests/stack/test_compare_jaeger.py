@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.harness import HARNESS
 from support.runner import CLI
-from support.scripts import clean_environment
+from support.scripts import PROGRAMS, clean_environment
 from support.stack import Jaeger, eventually
 
 from opentelemetry.instrumentation.scenetest.rundir import run_file
@@ -102,3 +102,30 @@ def test_a_jaeger_that_can_not_be_asked_is_one_sentence(url: str | None, sentenc
     done = call("compare", "jaeger:a=b", "--", "jaeger:a=c", *(("--jaeger", url) if url else ()))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert sentence in done.stderr
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, jaeger: Jaeger) -> Path:
+    """A kernel inside each step of a case with attributes; two of the four runs end with a wrong result."""
+    path = tmp_path_factory.mktemp("results")
+    for name, wrong in (("right", ""), ("other", ""), ("wrong", "wrong result"), ("alone", "")):
+        program = "compare_result.py" if name != "alone" else "recorder/decorated_functions.py"
+        words = ("run", "--dir", str(path), "--name", name, "--", sys.executable, str(PROGRAMS / program))
+        assert call(*words, WRONG=wrong).returncode == bool(wrong)
+    assert call("push", "--dir", str(path), OTEL_EXPORTER_OTLP_ENDPOINT=jaeger.otlp.http).returncode == 0
+    for run in [run_file.read(directory)["id"] for directory in path.iterdir() if directory.is_dir()]:
+        assert eventually(lambda run=run: jaeger.traces("scenetest", {"scenetest.run.id": run}))
+    return path
+
+
+@pytest.mark.parametrize(("measure", "code"), [("other", 0), ("wrong", 7), ("alone", 7)])
+def test_what_is_left_out_and_told_apart_is_the_same_as_from_the_journals(
+    results: Path, jaeger: Jaeger, measure: str, code: int
+) -> None:
+    stored = call("compare", "right", "--", measure, "--dir", str(results), "--json")
+    arms = ("jaeger:scenetest.run.name=right", "--", f"jaeger:scenetest.run.name={measure}")
+    found = call("compare", *arms, "--jaeger", jaeger.ui, "--json")
+    assert (stored.returncode, found.returncode) == (code, code), stored.stderr + found.stderr
+    journals, answered = json.loads(stored.stdout), json.loads(found.stdout)
+    for key in ("headline", "verdict", "ending", "ruler", "left_out", "unmatched", "cases"):
+        assert answered[key] == journals[key]

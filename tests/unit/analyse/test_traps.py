@@ -19,6 +19,7 @@ from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import C
 from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.cli.compare import exit_code
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render import wording
@@ -224,3 +225,17 @@ def test_a_directory_that_can_not_be_read_beside_the_runs_is_no_fault(turns: Pat
     (turns / "half" / "run.json").write_text("{}")
     os.utime(turns / "half" / "run.json", (0, 0))
     assert said(verdict(turns)) == "slower"
+
+
+def test_the_other_arm_running_another_case_at_that_moment_is_seen(tmp_path: Path) -> None:
+    """Each arm runs two cases, in another order, at the same time as the other arm."""
+    for k in range(4):
+        first, second = case(k, name="first"), case(k, name="second")
+        write(tmp_path, f"base-{k}", [Process([first, second], pid=1000 + k)], at=100 + 20 * k)
+        write(tmp_path, f"meas-{k}", [Process([second, first], pid=2000 + k)], at=100 + 20 * k)
+    assert said(verdict(tmp_path)) == "contended, contended"
+
+
+def test_what_is_measured_anew_in_every_run_is_no_difference_in_context() -> None:
+    floats = {key for key, condition in CONDITIONS.items() if condition.use == "context" and condition.type is float}
+    assert floats <= {key for key, condition in CONDITIONS.items() if condition.measured}

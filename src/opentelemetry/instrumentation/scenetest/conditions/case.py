@@ -222,6 +222,7 @@ CASE: Final = (
         "context",
         meaning="share of the case's time in which some task waited for a CPU, 0 to 1",
         observed="total of /proc/pressure/cpu at its two ends",
+        measured=True,
     ),
     Condition(
         "scenetest.load.average",
@@ -231,6 +232,7 @@ CASE: Final = (
         meaning="load average over a minute, at the start of the case",
         observed="/proc/loadavg",
         schema=2,
+        measured=True,
     ),
     Condition(
         "scenetest.load.running",
@@ -240,6 +242,7 @@ CASE: Final = (
         meaning="tasks that run or could run, at the start of the case",
         observed="/proc/loadavg",
         schema=2,
+        measured=True,
     ),
     Condition(
         "scenetest.memory.free",
@@ -249,6 +252,7 @@ CASE: Final = (
         meaning="free memory of the machine in bytes, at the start of the case",
         observed="sysconf SC_AVPHYS_PAGES",
         schema=2,
+        measured=True,
     ),
     Condition(
         "scenetest.memory.peak",
@@ -258,5 +262,6 @@ CASE: Final = (
         meaning="largest memory of the process up to the end of the case, in bytes",
         observed="VmHWM of /proc/self/status",
         schema=2,
+        measured=True,
     ),
 )

@@ -41,6 +41,8 @@ class Condition(NamedTuple):
             first look and when the process ends. `once`: at the first look, for what cannot change. `worker_init`:
             when the harness takes its own snapshot, else at the first case.
         schema: the version of the record that had it first.
+        measured: its value is another one at every look, such as an amount of memory, so that no comparison lists that
+            two runs differ in it.
     """
 
     attribute: str
@@ -53,3 +55,4 @@ class Condition(NamedTuple):
     observe: Callable[[Seen], Value | None] | None = None
     moment: Literal["now", "ends", "once", "worker_init"] = "now"
     schema: int = 1
+    measured: bool = False

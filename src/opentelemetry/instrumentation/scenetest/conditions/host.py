@@ -210,6 +210,7 @@ HOST: Final = (
         observe=_frequency,
         moment="once",
         schema=2,
+        measured=True,
     ),
     Condition(
         "scenetest.cpu.temperature",
@@ -221,6 +222,7 @@ HOST: Final = (
         observe=_temperature,
         moment="once",
         schema=2,
+        measured=True,
     ),
     Condition(
         "scenetest.cpu.smt",
@@ -309,5 +311,6 @@ HOST: Final = (
         observe=_uptime,
         moment="once",
         schema=2,
+        measured=True,
     ),
 )

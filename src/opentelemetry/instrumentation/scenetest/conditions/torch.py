@@ -119,6 +119,7 @@ TORCH: Final = (
         meaning="seconds spent in the entry points; absent unless both ends were observed",
         observed="from the request for entry points to the lookup of torch._native (since torch 2.12.1)",
         observe=_seen("torch.backend_autoload.duration"),
+        measured=True,
     ),
     Condition(
         "torch.imported",

@@ -146,7 +146,7 @@ def describe(repetitions: Sequence[Repetition], options: Options) -> Comparison:
     )
 
 
-_CONTEXT = [key for key, one in CONDITIONS.items() if one.use == "context" and one.type is not float]
+_CONTEXT = [key for key, one in CONDITIONS.items() if one.use == "context" and not one.measured]
 """Measured context, such as the pressure on the CPU, differs always."""
 
 _ENDINGS = {
