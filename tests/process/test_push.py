@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import re
 import shlex
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,23 @@ def test_a_backend_that_is_down_is_said_once_with_what_is_left(store: Path) -> N
         f"scenetest-otel: no answer from {DEAD}/v1/traces: Connection refused; "
         "is it running, and is this its address?; 2 runs not delivered\n"
     )
+
+
+def test_the_progress_bar_counts_spans_without_a_total_that_it_may_exceed(
+    run_directory: Path, backend: Backend
+) -> None:
+    terminal, end = os.openpty()
+    env = clean_environment(OTEL_EXPORTER_OTLP_ENDPOINT=backend.url, TERM="xterm", COLUMNS="100")
+    with subprocess.Popen([CLI, "push", str(run_directory)], env=env, stdout=subprocess.DEVNULL, stderr=end) as process:
+        os.close(end)
+        shown = b""
+        with suppress(OSError):  # the other side is closed
+            while data := os.read(terminal, 4096):
+                shown += data
+        assert process.wait() == 0
+    os.close(terminal)
+    assert re.search(rb"\d+ spans", shown)
+    assert not re.search(rb"\d+/\d+", shown)
 
 
 def test_rejected_spans_are_not_delivered(store: Path, backend: Backend) -> None:

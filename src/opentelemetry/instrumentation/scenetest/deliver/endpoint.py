@@ -42,8 +42,9 @@ _PROVIDERS = {
 _PROVIDER_GROUP = "opentelemetry_otlp_credential_provider"
 T = TypeVar("T")
 
-# It logs the value of a malformed header, which is a secret.
-logging.getLogger("opentelemetry.util.re").setLevel(logging.CRITICAL + 1)
+# The first logs the value of a malformed header, which is a secret. The second logs failures, which we say with a hint.
+for _name in ("opentelemetry.util.re", "opentelemetry.exporter.otlp"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ On its own the exporter takes a redirect to a login page or an HTML page for suc
 
 from __future__ import annotations
 
-import logging
 import queue
 import re
 import threading
@@ -38,9 +37,6 @@ _NO_HTTP = "no application protocol"
 _HUNG_UP = (BrokenPipeError, ConnectionResetError, RemoteDisconnected)
 _EOF = "EOF occurred in violation of protocol"
 T = TypeVar("T")
-
-# The exporter logs each failure. We say it ourselves, with a hint.
-logging.getLogger("opentelemetry.exporter.otlp").setLevel(logging.CRITICAL + 1)
 
 
 class HttpExporter:
