@@ -54,7 +54,7 @@ def test_a_log_alone_becomes_a_run_with_its_cases_and_every_marker_placed(tmp_pa
     run = made_of(LOGS / "l3-two-devices.log", tmp_path)
     (process,) = run.processes
     (case,) = process.cases
-    assert (process.record.pid, process.record.ended) == (15239, "clean")
+    assert (process.record.pid, process.record.ended) == (15239, "not recorded")
     assert (case.span.suite, case.span.name, case.span.outcome) == ("TestL3Group", "default", "pass")
     assert case.span.attributes["scenetest.runtime"] == "tensormap_and_ringbuffer"
     assert case.span.attributes["scenetest.level"] == 3
@@ -245,3 +245,19 @@ def test_a_log_that_is_a_directory_is_bad_input(tmp_path: Path) -> None:
 def test_a_directory_that_is_no_run_is_not_made_one(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="is not a run"):
         CliRunner().invoke(ingest, [str(tmp_path), str(LOGS / "l2.log")], catch_exceptions=False)
+
+
+def test_a_log_with_only_the_autoload_line_has_a_verdict_and_no_timings(tmp_path: Path) -> None:
+    run = made_of(written(tmp_path, f"[TIMING] {AUTOLOAD} torch_npu_loaded=false\n"), tmp_path)
+    (process,) = run.processes
+    assert contamination.verdict(run).word == "CLEAN"
+    assert process.record.conditions["torch.backend_autoload.effective"] == "disabled"
+    assert process.record.ended == "not recorded"
+    assert list(process.cases) == []
+
+
+def test_a_log_that_tells_nothing_is_one_sentence(tmp_path: Path) -> None:
+    log = written(tmp_path, "nothing of ours\n")
+    result = CliRunner().invoke(ingest, [str(tmp_path / "store" / "made"), str(log)])
+    assert isinstance(result.exception, BadInputError)
+    assert "no native timing markers and no line on torch's autoload" in str(result.exception)

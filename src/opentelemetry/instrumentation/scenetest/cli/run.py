@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from collections.abc import Sequence
@@ -85,7 +84,7 @@ def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -
             f"--name {name!r} can't be used: it names a directory, so no {os.sep!r}, and not '', '.' or '..'"
         )
     try:
-        _make_store(store)
+        run_file.make_store(store)
         return run_file.make_run(store, by="run", command=command, name=name, tty=tty, **_from_environment())
     except OSError as error:
         way_out = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
@@ -101,17 +100,6 @@ def _from_environment() -> dict[str, str]:
         "resource_attributes": "OTEL_RESOURCE_ATTRIBUTES",
     }
     return {key: os.environ[variable] for key, variable in variables.items() if variable in os.environ}
-
-
-def _make_store(store: str) -> None:
-    """Make the store, ignored by git: tools of the harness treat a checkout with untracked folders differently."""
-    try:
-        os.makedirs(store, layout.DIRECTORY_MODE)
-    except FileExistsError:
-        if not os.path.isdir(store):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), store) from None
-    else:
-        Path(store, ".gitignore").write_text("*\n")
 
 
 class _Recording:

@@ -8,11 +8,13 @@ from pathlib import Path
 import click
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination
+from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.errors import Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render import run_json, run_text
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView
+from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
@@ -21,10 +23,17 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
 @click.option("--conditions", "with_conditions", is_flag=True, help="List every condition and how it was observed.")
 @click.option("--native", "with_native", is_flag=True, help="Show the harness's native timings as a tree.")
+@click.option("--line", "as_line", is_flag=True, help="Print one line: the verdict, the rulers, where the run is.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
 @click.option("--require", type=click.Choice(["clean"]), help="Exit with 6 unless this is the verdict")
 def show(
-    run: str | None, store: str | None, with_conditions: bool, with_native: bool, as_json: bool, require: str | None
+    run: str | None,
+    store: str | None,
+    with_conditions: bool,
+    with_native: bool,
+    as_line: bool,
+    as_json: bool,
+    require: str | None,
 ) -> None:
     """Show one run: its verdict, its conditions, its cases. Without RUN the newest.
 
@@ -35,6 +44,8 @@ def show(
     if as_json:
         native = loaded.native() if with_native else None
         click.echo(json.dumps(run_json.document(loaded, native), indent=2))
+    elif as_line:
+        run_text.console().print(_line(loaded))
     else:
         console = run_text.console()
         run_text.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
@@ -44,6 +55,16 @@ def show(
     if require and found.word != require.upper():
         sentence = f"{loaded.path.name} is {found.word}, not {require.upper()}: {found.reason}"
         raise Failure(sentence, Exit.CHECK_FAILED, reported=True)
+
+
+def _line(run: Run) -> str:
+    found = contamination.verdict(run)
+    rulers = {dispatch.ruler for process in run.processes for _, dispatch in process.all_dispatches()}
+    told = f"ruler {', '.join(sorted(rulers))}" if len(rulers) < _SHOWN_RULERS else f"{len(rulers)} rulers"
+    return plain(f"{found.word}  {found.reason}; {told}; {run.path}")
+
+
+_SHOWN_RULERS = 3
 
 
 def print_summary(directory: Path) -> None:

@@ -19,7 +19,9 @@ _NAME = "scenetest"
 
 
 def instrument(
-    tracer_provider: TracerProvider | None = None, journal_dir: str | os.PathLike[str] | None = None
+    tracer_provider: TracerProvider | None = None,
+    journal_dir: str | os.PathLike[str] | None = None,
+    name: str | None = None,
 ) -> None:
     """Observe torch's autoload, hook the harness and record to a run directory, if there is to be one.
 
@@ -27,6 +29,7 @@ def instrument(
         tracer_provider: the provider to make spans with, at once. It is taken at any later call, too: a process of a
             run is instrumented before its program begins.
         journal_dir: the store in which to make the run directory.
+        name: name of the run, if one is made.
     """
     if _is_disabled():
         return
@@ -38,7 +41,7 @@ def instrument(
         state.harness = simpler
         simpler.install()
         autoload.install(session.begin_for_import)
-        state.directory = os.environ.get(layout.RUN_VARIABLE) or _make_run(journal_dir)
+        state.directory = os.environ.get(layout.RUN_VARIABLE) or _make_run(journal_dir, name)
         state.instrumented = True
         if state.directory:
             handover.hold(state.directory)
@@ -70,7 +73,7 @@ def _is_disabled() -> bool:
     return _NAME in (name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(","))
 
 
-def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
+def _make_run(journal_dir: str | os.PathLike[str] | None, name: str | None) -> str | None:
     store = os.fspath(journal_dir) if journal_dir else os.environ.get(layout.STORE_VARIABLE)
     if not store and not destination.has_endpoint():
         return None
@@ -80,7 +83,7 @@ def _make_run(journal_dir: str | os.PathLike[str] | None) -> str | None:
     import atexit
 
     try:
-        state.made_run = run_file.make_run(store, by="instrument", command=sys.orig_argv)
+        state.made_run = run_file.make_run(store, by="instrument", command=sys.orig_argv, name=name)
     except OSError as error:
         faults.swallow("make a run directory", error)
         return None

@@ -91,7 +91,7 @@ def listen(paths: Sequence[Path]) -> Told:
     """Read what logs tell beside their timings.
 
     Raises:
-        BadInputError: they hold no run of the native runtime.
+        BadInputError: they hold no run of the native runtime, and no line on torch's autoload.
         OSError: one can't be read.
     """
     leads = _leaders(record for path in paths for record in _read(path))
@@ -99,19 +99,22 @@ def listen(paths: Sequence[Path]) -> Told:
     for path in paths:
         _listen(path, leads, told)
     told.cases = list(_apart(told.cases))
-    if not told.cases:
-        raise BadInputError(f"{' '.join(map(str, paths))}: no native timing markers, so no run can be made of that")
+    if not told.cases and not told.autoload:
+        raise BadInputError(
+            f"{' '.join(map(str, paths))}: no native timing markers and no line on torch's autoload, "
+            "so no run can be made of that"
+        )
     return told
 
 
 def journals(told: Told, seed: str) -> Iterator[tuple[str, str]]:
-    """Yield a journal, as file name and text, for each process that dispatched.
+    """Yield a journal, as file name and text, for each process that dispatched; without any, one of the autoload line.
 
     Args:
         told: what the logs of the run tell.
         seed: what its ids are derived from; with the same one, more logs change no id of what was there.
     """
-    for pid in sorted({pid for case in told.cases for pid, _ in case.runs}):
+    for pid in sorted({pid for case in told.cases for pid, _ in case.runs}) or [told.anchor.pid]:
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _lines(pid, told, f"{seed} {pid}"))
         yield f"{pid}-{_id(f'{seed} {pid}', 4)}{layout.JOURNAL_SUFFIX}", text
 

@@ -27,7 +27,7 @@ from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 _CONDITIONS = b'{"kind":"conditions"'
 _NEVER = 1 << 63
 
-Ended = Literal["clean", "lost", "not_seen", "running"]
+Ended = Literal["clean", "lost", "not recorded", "not_seen", "running"]
 
 
 @dataclass(slots=True)
@@ -39,7 +39,8 @@ class Process:
         facts: the fields of its `process` line.
         conditions: the set in force at the point that was read to; after the end the last one.
         ended: `clean` with an `end` line, `running` while its lock is held; else `lost` if a case or dispatch was
-            open, and `not_seen` if none was: it may have gone on by exec, or ended by `os._exit`.
+            open, and `not_seen` if none was: it may have gone on by exec, or ended by `os._exit`. `not recorded`
+            for a run that was made of logs alone.
         sets: every set of conditions that was in force, in order.
         unobserved: the process was lost, and nobody looked at its conditions after its last dispatch began.
         unflushed: the program's own tracer provider could not be made to export what was made on it.
@@ -243,7 +244,8 @@ class Journal:
             self._last_look = max(self._last_look, line.get("at", 0))
             self.process.unflushed = line.get("flushed") is False
             if self.process.ended != "running":
-                self.process.ended = "clean"
+                # Without a boot id it was made of a log, which does not tell how its process ended.
+                self.process.ended = "clean" if "boot_id" in self.process.facts else NOT_RECORDED
         return None
 
     def _begin(self, line: dict[str, Any]) -> None:

@@ -55,6 +55,22 @@ def make_run(store: str, *, by: str, command: Sequence[str], name: str | None = 
     return directory
 
 
+def make_store(store: str) -> None:
+    """Make a store, ignored by git: tools of the harness treat a checkout with untracked folders differently.
+
+    Raises:
+        OSError: it can't be made, or is no directory.
+    """
+    try:
+        os.makedirs(store, layout.DIRECTORY_MODE)
+    except FileExistsError:
+        if not os.path.isdir(store):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), store) from None
+    else:
+        with open(os.path.join(store, ".gitignore"), "w", encoding="ascii") as file:
+            file.write("*\n")
+
+
 def write(directory: str, *, by: str, command: Sequence[str], name: str, **facts: object) -> None:
     """Write the `run.json` of a run that has none.
 

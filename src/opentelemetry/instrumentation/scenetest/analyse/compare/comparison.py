@@ -255,8 +255,9 @@ def _warnings(by_arm: gate.Recorded) -> Iterable[str]:
     )
     if len(revisions) > 1 and len(builds) == 1 and builds != {None}:
         yield "the arms are of different revisions and ran the same native build: is one of them stale?"
-    if len(hosts) > 1:
-        yield f"the runs are from different hosts: {', '.join(sorted(map(str, hosts)))}"
+    known = sorted(str(host) for host in hosts - {None})  # a log alone does not tell its host
+    if len(known) > 1:
+        yield f"the runs are from different hosts: {', '.join(known)}"
 
 
 def _in_time(repetitions: Iterable[Repetition]) -> list[Repetition]:
