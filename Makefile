@@ -14,7 +14,7 @@ export UV_CACHE_DIR := $(CACHE)/uv
 # Torch takes twice as long to import where its compiled files are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types tests unit test-torch-matrix coverage chromium jaeger jaeger-stop reference docs constraints clean
+.PHONY: help demo test lint types tests unit test-torch-matrix coverage chromium jaeger jaeger-stop reference docs pictures constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
@@ -68,6 +68,9 @@ jaeger-stop: ## End them.
 
 docs: $(READY) ## The documentation as a site, in site/.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pictures: $(READY) chromium ## The pictures of the documentation, drawn anew from real runs.
+	$(BIN)/python tools/pictures.py
 
 constraints: $(READY) ## Move the pinned versions in constraints.txt to the newest that fit.
 	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE) --upgrade

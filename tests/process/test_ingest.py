@@ -217,7 +217,7 @@ def test_whatever_the_order_of_its_lines_a_log_gives_whole_journals_or_none(line
             (Path(directory) / name).write_text(text)
             recorded = reader.Journal(Path(directory) / name)
             expected = {"case", "dispatch"} if on_progress.cases else {"process"}
-                assert {span.kind for span in recorded.spans()} == expected
+            assert {span.kind for span in recorded.spans()} == expected
             assert recorded.process.torn_lines == 0
 
 
