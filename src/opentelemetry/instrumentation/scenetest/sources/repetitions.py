@@ -6,7 +6,7 @@ import shlex
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from statistics import fmean
 from typing import TypeVar
@@ -197,9 +197,9 @@ def conditions_of(conditions: Mapping[str, Value], ruler: str) -> Mapping[str, V
 
     It is so where a condition changed while the dispatch was measured.
     """
-    if ruler != UNKNOWN or any(conditions.get(key) in (UNKNOWN, NOT_RECORDED) for key in RULER):
-        return {key: value for key, value in conditions.items() if key != RULER_HASH}
-    return {**conditions, RULER_HASH: UNKNOWN}
+    if ruler == UNKNOWN and not any(conditions.get(key) in (UNKNOWN, NOT_RECORDED) for key in RULER):
+        return {**conditions, RULER_HASH: UNKNOWN}
+    return {key: value for key, value in conditions.items() if key != RULER_HASH}
 
 
 def mean_pressure(values: Iterable[Value | None]) -> float | None:
@@ -249,6 +249,9 @@ class _Reading:
     device: frozenset[str]
     offset_ns: int
     families: Mapping[int, frozenset[str]]
+    known: dict[tuple[int, int, str], tuple[Mapping[str, Value], Span]] = field(
+        default_factory=dict["tuple[int, int, str]", "tuple[Mapping[str, Value], Span]"]
+    )
 
     def groups(self) -> dict[Key, list[Member]]:
         """Return the passes of each case, and of each callable outside any case."""
@@ -309,9 +312,18 @@ class _Reading:
             end_ns=None if dispatch.end_ns is None else self._at(dispatch.end_ns),
             outcome=dispatch.outcome,
             waited_for=bool(dispatch.attributes.get(NOT_WAITED_FOR)),
-            conditions=conditions_of({**dispatch.conditions, **dispatch.how}, dispatch.ruler),
+            conditions=self._conditions(dispatch),
             ranks=with_inner(self.ranks.get(dispatch.span_id, {}), pid, inner),
         )
+
+    def _conditions(self, dispatch: Span) -> Mapping[str, Value]:
+        """Return the conditions of a dispatch: the same object for all that were measured alike."""
+        alike = id(dispatch.conditions), id(dispatch.how), dispatch.ruler
+        if alike not in self.known:
+            found = conditions_of({**dispatch.conditions, **dispatch.how}, dispatch.ruler)
+            # What the numbers of the key are of has to stay where it is.
+            self.known[alike] = found, dispatch
+        return self.known[alike][0]
 
     def _at(self, monotonic_ns: int) -> int:
         return monotonic_ns + self.offset_ns

@@ -214,8 +214,10 @@ def _conditions(one: Repetition, options: Options, busy: AtOnce) -> Iterable[Map
     """Yield the conditions of the warm rounds; where there is none, those of all rounds."""
     cold = cold_ones(one, options.cold)
     warm = [each for i, each in enumerate(one.rounds) if i not in cold] or one.rounds
-    for each in warm:
-        yield {**each.conditions, CONCURRENCY: max((busy[time] for time in one.busy), default=1)}
+    concurrency = max((busy[time] for time in one.busy), default=1)
+    # Mostly they are one object for all rounds, of which there may be a hundred thousand.
+    for conditions in {id(each.conditions): each.conditions for each in warm}.values():
+        yield {**conditions, CONCURRENCY: concurrency}
 
 
 def _distinct(repetitions: Iterable[Repetition], options: Options, busy: AtOnce) -> list[Mapping[str, Value]]:
