@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+from support.backends import Backend
 from support.harness import HARNESS
 from support.live import auto_instrumented
-from support.scripts import only_run
+from support.scripts import clean_environment, only_run
 
 from opentelemetry.instrumentation.scenetest.deliver import spans
 
@@ -54,3 +57,27 @@ def test_dispatches_of_the_harness_reach_the_exporter_from_its_forked_workers_to
         "dispatch main.<locals>.run_node": 3,
         "driver_l4.py": None,
     }
+
+
+def test_an_endpoint_for_http_is_delivered_to_although_the_distro_means_grpc(tmp_path: Path, backend: Backend) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    tool = str(Path(sys.executable).with_name("opentelemetry-instrument"))
+    env = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": backend.url,
+        "OTEL_METRICS_EXPORTER": "none",
+        "OTEL_LOGS_EXPORTER": "none",
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "1",
+        "SCENETEST_OTEL_DIR": str(tmp_path / "store"),
+        "SCENETEST_OTEL_EXIT_WAIT": "60",
+    }
+    done = subprocess.run(
+        [tool, sys.executable, str(program)],
+        env=clean_environment(**env),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(backend.taken) == 2, done.stderr

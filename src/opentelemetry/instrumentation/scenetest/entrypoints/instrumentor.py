@@ -7,7 +7,10 @@ from typing import Any
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
+from opentelemetry import trace
 from opentelemetry.instrumentation import scenetest
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.entrypoints import own_exporter
 
 
 class SceneTestInstrumentor(BaseInstrumentor):
@@ -18,7 +21,12 @@ class SceneTestInstrumentor(BaseInstrumentor):
         return ()
 
     def _instrument(self, **kwargs: Any) -> None:
-        scenetest.instrument(tracer_provider=kwargs.get("tracer_provider"), journal_dir=kwargs.get("journal_dir"))
+        provider = kwargs.get("tracer_provider")
+        scenetest.instrument(tracer_provider=provider, journal_dir=kwargs.get("journal_dir"))
+        present = provider or trace.get_tracer_provider()
+        not_real = trace.ProxyTracerProvider, trace.NoOpTracerProvider
+        if said := own_exporter.problem(has_provider=not isinstance(present, not_real)):
+            faults.warn_once(said)
 
     def _uninstrument(self, **kwargs: Any) -> None:
         scenetest.uninstrument()

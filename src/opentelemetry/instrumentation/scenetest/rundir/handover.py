@@ -11,6 +11,7 @@ import sys
 
 from opentelemetry.instrumentation.scenetest import destination, faults
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, sleep
+from opentelemetry.instrumentation.scenetest.conditions.files import launch_environment
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness, writer
 
 TYPE_CHECKING = False
@@ -28,6 +29,8 @@ _STRAGGLER_SECONDS = 60
 """How long processes may outlive the one that made the run before the rest of it is delivered."""
 _START_SECONDS = 5
 """How long to wait for the watcher: `sys.executable` of an embedded Python may be any program."""
+_PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
+_TOOL = "opentelemetry.instrumentation.auto_instrumentation"
 _OTHERS_SITE = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
 
 _run_file: tuple[int, writer.Identity | None] | None = None
@@ -137,6 +140,8 @@ def _environment() -> dict[str, str]:
     for name in environment:
         if environment[name] and "_OTLP_" in name and name.endswith(_FILES):
             environment[name] = os.path.abspath(environment[name])
+    if _PROTOCOL in environment and _is_of_distro(_PROTOCOL):
+        del environment[_PROTOCOL]
     if sys.flags.ignore_environment:
         # What this Python was told not to read (-E, -I) is nothing for theirs.
         environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
@@ -144,6 +149,14 @@ def _environment() -> dict[str, str]:
     kept = [os.path.abspath(entry) for entry in path if entry and not entry.rstrip(os.sep).endswith(_OTHERS_SITE)]
     # If `sys.executable` is a frozen program, this starts it again: then it is to record nothing.
     return {**environment, "PYTHONPATH": os.pathsep.join(kept), "OTEL_SDK_DISABLED": "true"}
+
+
+def _is_of_distro(name: str) -> bool:
+    """Tell whether `opentelemetry-instrument` set a variable, whose default knows nothing of the port."""
+    if _TOOL not in sys.modules:
+        return False
+    launch = launch_environment()
+    return launch is not None and name not in launch
 
 
 def _patience() -> float:
