@@ -112,7 +112,7 @@ def main() -> None:
         attempt(__import__, name)
 
     helpers: dict[str, object] = {
-        "install": autoload.install,
+        "install": lambda: autoload.install(lambda: None),
         "uninstall": autoload.uninstall,
         "observe": observe,
         "try_import": try_import,
