@@ -7,6 +7,7 @@ import math
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags, TraceState
 
 from opentelemetry.instrumentation.scenetest import traceparent
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 TYPE_CHECKING = False
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 
 SCOPE_NAME = "opentelemetry.instrumentation.scenetest"
+_MEASURED = frozenset(key for key, condition in CONDITIONS.items() if condition.measured)
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.37.0"
 """The semantic conventions that the names of attributes follow."""
 
@@ -82,8 +84,12 @@ def attributes(span: Described) -> dict[str, Value | None]:
 
 
 def of_case(case: Described) -> dict[str, Value | None]:
-    """Return what holds for a case: it is on its dispatches too, so that each timing carries its conditions."""
-    return {"test.suite.name": case.suite, "test.case.name": case.name, **case.attributes}
+    """Return what holds for a case: it is on its dispatches too, so that each timing carries its conditions.
+
+    What was measured of the machine, such as its load, stays on the case: nobody searches for one such value.
+    """
+    conditions = {key: value for key, value in case.attributes.items() if key not in _MEASURED}
+    return {"test.suite.name": case.suite, "test.case.name": case.name, **conditions}
 
 
 def of_itself(span: Described) -> dict[str, Value | None]:
