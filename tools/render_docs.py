@@ -99,7 +99,7 @@ def _command(name: str) -> str:
         assert found is not None
         command = found
     context = click.Context(command, program_context, name)
-    options = [one for one in command.params if isinstance(one, click.Option)]
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     arguments = [one.make_metavar(context) for one in command.params if not isinstance(one, click.Option)]
     usage = " ".join([PROGRAM, name, *(_optional(one, context) for one in options), *arguments])
     rows = [(code(", ".join(one.opts) + _value(one, context)), _meaning(one)) for one in options]

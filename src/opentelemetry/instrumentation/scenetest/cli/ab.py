@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import strftime
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.cli import compare
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
-from opentelemetry.instrumentation.scenetest.cli.exits import say
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, flush, say
+from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.runner import arms, environments, worktrees
@@ -104,18 +106,46 @@ def ab(
         experiment = Experiment(places, where, name, list(command), say, interrupts, resumes=resume)
         environments.check(places, command)
         try:
-            if warm_up:
-                experiment.warm_up()
-                if not _judge(experiment, asked, warm_up=True).gate.same:
-                    return _finish(_judge(experiment, asked, warm_up=True), asked, autoload)
-            measure(experiment, limits, lambda: _judge(experiment, asked))
-        except KeyboardInterrupt:
-            go_on = f"the runs are in {where}; to go on with them, add: --resume --name {experiment.name}"
-            if not experiment.has_both:
-                say(f"interrupted before there was anything to compare: {go_on}")
-                return Exit.NO_VERDICT
-            say(f"interrupted: comparing what there is; {go_on}")
+            code = _measure(experiment, limits, asked, warm_up=warm_up, autoload=autoload)
+        finally:
+            flush()
+            with suppress(KeyboardInterrupt), interrupts.allowed():
+                _deliver(experiment.made)
+    return code
+
+
+def _measure(experiment: Experiment, limits: Limits, asked: Mapping[str, Any], *, warm_up: bool, autoload: bool) -> int:
+    """Measure, print the comparison and return the exit code."""
+    try:
+        if warm_up:
+            experiment.warm_up()
+            comparison = _judge(experiment, asked, warm_up=True)
+            if not comparison.gate.same:
+                return _finish(comparison, asked, autoload)
+        measure(experiment, limits, lambda: _judge(experiment, asked))
+    except KeyboardInterrupt:
+        go_on = f"the runs are in {experiment.store}; to go on with them, add: --resume --name {experiment.name}"
+        if not experiment.has_both:
+            say(f"interrupted before there was anything to compare: {go_on}")
+            return Exit.NO_VERDICT
+        say(f"interrupted: comparing what there is; {go_on}")
     return _finish(_judge(experiment, asked), asked, autoload)
+
+
+def _deliver(runs: Sequence[Path]) -> None:
+    """Deliver the runs, now that nothing is measured any more. What goes wrong leaves the exit code as it is."""
+    for run in runs:
+        (run / layout.DELIVERY_LATER).unlink(missing_ok=True)
+    if not runs or not destination.has_endpoint():
+        return
+    from opentelemetry.instrumentation.scenetest.cli.push import push_all
+    from opentelemetry.instrumentation.scenetest.deliver import endpoint
+
+    try:
+        if (to := endpoint.from_environment()) is not None:
+            push_all([run for run in runs if layout.journal_names(str(run))], to, say)
+    except (BadInputError, Failure) as error:
+        say(f"{error}; to send what is left: {PROGRAM} push")
 
 
 def _limits(context: click.Context, asked: dict[str, Any]) -> Limits:

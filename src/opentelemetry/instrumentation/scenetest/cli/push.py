@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def push(runs: tuple[str, ...], store: str | None, unsampled: bool, live: bool) 
             print_spans(directory)
     if to is not None and any(map(destination.is_otlp, exporters)):
         withheld = [Selection.UNSAMPLED] * unsampled + [Selection.LIVE] * live
-        _push_all([directory for directory in directories if _has_left(directory, withheld)], to, withheld)
+        push_all([directory for directory in directories if _has_left(directory, withheld)], to, click.echo, withheld)
         for sentence in chain.from_iterable(map(withheld_sentences, directories if not withheld else ())):
             click.echo(sentence)
 
@@ -85,7 +85,20 @@ def print_spans(directory: Path) -> None:
         click.echo(span.to_json())
 
 
-def _push_all(directories: Sequence[Path], to: Endpoint, withheld: Sequence[Selection]) -> None:
+def push_all(
+    directories: Sequence[Path], to: Endpoint, tell: Callable[[str], None], withheld: Sequence[Selection] = ()
+) -> None:
+    """Deliver what is left of runs.
+
+    Args:
+        directories: the runs.
+        to: where they go.
+        tell: takes a sentence on what was delivered.
+        withheld: which spans that are usually kept back go there, too.
+
+    Raises:
+        Failure: something is not delivered.
+    """
     problems: list[str] = []
     total = Tally()
     # Native spans are not known before the others are sent, so there is no total to show.
@@ -112,10 +125,10 @@ def _push_all(directories: Sequence[Path], to: Endpoint, withheld: Sequence[Sele
     finally:
         exporter.shutdown()
     if not directories:
-        click.echo("nothing is left to deliver")
+        tell("nothing is left to deliver")
     elif total.accepted or not problems:
         runs = f"{len(directories)} run{'' if len(directories) == 1 else 's'}"
-        click.echo(f"{total.accepted} spans of {runs} delivered to {to}")
+        tell(f"{total.accepted} spans of {runs} delivered to {to}")
     if problems:
         raise Failure(_in_one_sentence(problems), Exit.NOT_DELIVERED)
 

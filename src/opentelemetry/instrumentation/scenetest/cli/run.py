@@ -35,10 +35,18 @@ _NOTHING_RECORDED = (
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
 @click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
+@click.option("--deliver-later", is_flag=True, hidden=True, help="Leave the delivery to whoever started this run.")
 @click.option("--tty", is_flag=True, help="Give the command a terminal.")
 @click.option("--require-record", is_flag=True, help="Exit with 6 if the command succeeds and nothing was recorded.")
 @click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
-def run(store: str | None, name: str | None, tty: bool, require_record: bool, command: tuple[str, ...]) -> int:
+def run(
+    store: str | None,
+    name: str | None,
+    deliver_later: bool,
+    tty: bool,
+    require_record: bool,
+    command: tuple[str, ...],
+) -> int:
     """Run a command and record every Python process below it as one run.
 
     Its output goes to files in the run directory and is shown from there. The exit code is that of the command.
@@ -46,6 +54,8 @@ def run(store: str | None, name: str | None, tty: bool, require_record: bool, co
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in scenetest-otel run -- python test_x.py")
     directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE, name, tty, command)
+    if deliver_later:
+        Path(directory, layout.DELIVERY_LATER).touch(layout.FILE_MODE)
     recording: _Recording | None = None
     try:
         recording = _Recording(directory, tty, command)
@@ -200,7 +210,7 @@ def _tell_delivery(directory: str) -> None:
     """Say where the spans went: the watcher delivers now that all processes of the run have ended."""
     from opentelemetry.instrumentation.scenetest.deliver import withheld
 
-    if not layout.journal_names(directory):
+    if not layout.journal_names(directory) or handover.is_later(directory):
         return
     if destination.prints_to_console():
         _print_spans(Path(directory))

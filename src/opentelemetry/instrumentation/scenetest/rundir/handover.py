@@ -60,7 +60,7 @@ def release() -> None:
 
 def start(directory: str) -> None:
     """Start the watcher of a run, unless it has one or there is nowhere to send spans to. Takes some 15 ms."""
-    if not destination.has_endpoint() or not sys.executable or is_watched(directory):
+    if not destination.has_endpoint() or not sys.executable or is_later(directory) or is_watched(directory):
         return
     from subprocess import DEVNULL, Popen, TimeoutExpired
 
@@ -84,6 +84,11 @@ def start(directory: str) -> None:
             raise
     except (OSError, TimeoutExpired) as error:
         faults.swallow("start the process that delivers", error)
+
+
+def is_later(directory: str) -> bool:
+    """Tell whether somebody delivers the run later, so that no other run is disturbed."""
+    return os.path.exists(os.path.join(directory, layout.DELIVERY_LATER))
 
 
 def is_watched(directory: str) -> bool:

@@ -9,7 +9,8 @@ A run directory holds:
 - `<journal>.ack`: how much of a journal was delivered;
 - `stdout.log`, `stderr.log`, `logs/`: what its processes printed;
 - `delivery.lock`, `delivery.json`, `delivery.txt`: who delivers the run, how that ended, and its messages;
-- `push.lock`: who wants to deliver it instead.
+- `push.lock`: who wants to deliver it instead;
+- `delivery.later`: `ab` delivers the run when nothing is measured any more.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ DELIVERY_LOCK = "delivery.lock"
 
 PUSH_LOCK = "push.lock"
 """Held by a `push`. A delivery in the background then ends."""
+
+DELIVERY_LATER = "delivery.later"
+"""There while `ab` measures other runs, which a delivery in the background would disturb. Nobody starts one."""
 
 DELIVERY_STATE = "delivery.json"
 """How the delivery ended, for the process that made the run."""

@@ -51,6 +51,7 @@ class Experiment:
         resumes: whether runs of that name that are there already count, and are not made again.
         good: the directories of the runs that did not fail.
         warm: the directory of each arm's warm-up run.
+        made: the directories of all runs that were made now.
         took: how long the runs took, in seconds.
     """
 
@@ -63,6 +64,7 @@ class Experiment:
     resumes: bool = False
     good: dict[str, list[Path]] = field(default_factory=lambda: {name: [] for name in arms.NAMES})
     warm: dict[str, Path] = field(default_factory=dict[str, Path])
+    made: list[Path] = field(default_factory=list[Path])
     took: list[float] = field(default_factory=list[float])
     _began: float = field(default_factory=monotonic)
     _read: dict[Path, list[Repetition]] = field(default_factory=dict[Path, "list[Repetition]"])
@@ -187,7 +189,8 @@ class Experiment:
     def _make(self, directory: Path, place: Place) -> tuple[int, float]:
         """Make one run; returns its exit code and how long it took."""
         begun = monotonic()
-        run = ["run", "--dir", str(self.store), "--name", directory.name, "--", *self.command]
+        self.made.append(directory)
+        run = ["run", "--deliver-later", "--dir", str(self.store), "--name", directory.name, "--", *self.command]
         # In a session of its own: an interrupt, typed or sent to us alone, reaches all of the command by us.
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN, *run],
