@@ -18,6 +18,8 @@ CASE_AND_DISPATCH: Final[tuple[Row, ...]] = (
     ("scenetest.changed", "case, dispatch", "ruler conditions that changed while it ran, from what to what"),
     ("scenetest.round", "dispatch, native", "number of the dispatch, from 0 within its case"),
     ("scenetest.end", "any", "`not_seen`: the span never ended, or nobody saw it; its end is set to its start"),
+    ("scenetest.iterations", "case", "iterations in each round of `pytest-benchmark` or `torch.utils.benchmark`"),
+    ("scenetest.threads", "case", "`num_threads` of a `torch.utils.benchmark.Timer`"),
     ("error.type", "any", "qualified name of the exception that left the span"),
     ("scenetest.async", "dispatch", "true: only a `wait` could have seen its end, so its duration is in no figure"),
     ("scenetest.run_id", "dispatch", "the harness's own number of the run, where its handle has one"),

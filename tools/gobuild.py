@@ -22,6 +22,8 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
 GO_NEEDED = (1, 26)  # what the collector builder asks for
+_JAEGER_2_BEGAN = 63
+"""Jaeger 2.0 was released together with 1.63."""
 GO_ON_PYPI = "1.26.6"
 
 
@@ -53,6 +55,14 @@ class Program:
         if not found:
             raise LookupError(f"no version in tools/{self.name}/{file}")
         return found[1]
+
+    @property
+    def releases(self) -> list[str]:
+        """The pinned version under every number that its makers give it: Jaeger releases v1.76 and v2.13 as one."""
+        found = re.fullmatch(r"v1\.(\d+)\.(\d+)", self.version)
+        if self.name != "jaeger" or not found:
+            return [self.version]
+        return [self.version, f"v2.{int(found[1]) - _JAEGER_2_BEGAN}.{found[2]}"]
 
     @property
     def path(self) -> Path:
@@ -101,14 +111,18 @@ def ensure(program: Program) -> Path:
     """Return the path of a program that runs and has the pinned version; builds it if there is none.
 
     Raises:
-        RuntimeError: what was built does not say that it has the pinned version.
+        RuntimeError: what was built, or what `JAEGER_BINARY` names, does not say that it has the pinned version.
         subprocess.CalledProcessError: the build failed; its messages are on stderr.
     """
+    if given := os.environ.get(f"{program.name.upper()}_BINARY"):
+        return _given(program, given)
     if _proven(program, program.path):
         return program.path
     with _locked(cache() / f"{program.name}.lock"):
         if _proven(program, program.path):
             return program.path
+        if program is JAEGER:
+            print(_NO_PAGES, file=sys.stderr)
         print(f"building {program.name} {program.version}: minutes, but only once", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(dir=cache(), prefix=f"{program.name}-") as scratch:
             built = _build(program, Path(scratch))
@@ -119,7 +133,22 @@ def ensure(program: Program) -> Path:
     return program.path
 
 
-def _proven(program: Program, path: Path) -> bool:
+_NO_PAGES = (
+    f"Jaeger's pages will be missing: they are not in its Go module. To have them, download the release "
+    f"{' or '.join(JAEGER.releases)} for your system from https://www.jaegertracing.io/download/ and set "
+    "JAEGER_BINARY=/path/to/jaeger, or use docker compose up --wait"
+)
+
+
+def _given(program: Program, given: str) -> Path:
+    path = Path(given).resolve()
+    if not any(_proven(program, path, release) for release in program.releases):
+        wanted = " or ".join(program.releases)
+        raise RuntimeError(f"{program.name.upper()}_BINARY={given} does not run, or is not of the release {wanted}")
+    return path
+
+
+def _proven(program: Program, path: Path, version: str = "") -> bool:
     arguments, expected = program.proof
     try:
         answer = subprocess.run(
@@ -127,7 +156,7 @@ def _proven(program: Program, path: Path) -> bool:
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return expected.format(version=program.version) in answer.stdout
+    return expected.format(version=version or program.version) in answer.stdout
 
 
 def _build(program: Program, scratch: Path) -> Path:

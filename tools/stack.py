@@ -309,5 +309,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except StackError as error:
+    except (StackError, RuntimeError) as error:
         sys.exit(f"{error}")

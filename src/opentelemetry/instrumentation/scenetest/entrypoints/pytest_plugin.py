@@ -105,10 +105,11 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
     if not state.instrumented:
         yield
         return
-    from opentelemetry.instrumentation.scenetest.harness import simpler
+    from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark, simpler
     from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
 
     simpler.hook_loaded()
+    pytest_benchmark.LIBRARY.hook_loaded()
     pytest_items.start(item.nodeid)
     yield
     pytest_items.end()

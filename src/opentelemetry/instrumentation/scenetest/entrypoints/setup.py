@@ -6,7 +6,7 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import destination, faults, standard_library
-from opentelemetry.instrumentation.scenetest.harness import simpler
+from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark, simpler, torch_benchmark
 from opentelemetry.instrumentation.scenetest.record import autoload, session
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
@@ -40,6 +40,8 @@ def instrument(
     try:
         state.harness = simpler
         simpler.install()
+        for library in (pytest_benchmark.LIBRARY, torch_benchmark.LIBRARY):
+            library.install()
         autoload.install(session.begin_for_import)
         state.directory = os.environ.get(layout.RUN_VARIABLE) or _make_run(journal_dir, name)
         state.instrumented = True

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 
 from opentelemetry.instrumentation.scenetest import faults, standard_library
-from opentelemetry.instrumentation.scenetest.harness.simpler import imports, wrapping
+from opentelemetry.instrumentation.scenetest.harness import imports, wrapping
 from opentelemetry.instrumentation.scenetest.record import session
 from opentelemetry.instrumentation.scenetest.record.finder import is_initializing
 

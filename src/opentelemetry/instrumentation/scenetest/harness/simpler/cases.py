@@ -8,7 +8,7 @@ from functools import wraps
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.harness.simpler import facts
-from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Hook
+from opentelemetry.instrumentation.scenetest.harness.wrapping import Hook
 from opentelemetry.instrumentation.scenetest.record import recorder
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
+    from opentelemetry.instrumentation.scenetest.harness.wrapping import Function
 
 _PHASES = {"generate_args": "args", "compute_golden": "golden", "compare_outputs": "compare"}
 """Methods that every subclass overrides, so that they can be hooked on the instance only."""

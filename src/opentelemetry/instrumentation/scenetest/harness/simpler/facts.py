@@ -73,10 +73,15 @@ def of_case(scene: Any, arguments: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
+_HASH_DIGITS = 12
+
+
 def of_callable(target: Any) -> str:
     """Return by what dispatches outside any case are told apart: a function's name, a registered callable's hash."""
-    name = getattr(target, "__qualname__", None) or getattr(target, "hashid", None)
-    return str(name or type(target).__qualname__)
+    if name := getattr(target, "__qualname__", None):
+        return str(name)
+    hashid = getattr(target, "hashid", None)  # 64 hexadecimal digits: the first ones tell callables apart as well
+    return str(hashid)[:_HASH_DIGITS] if hashid else type(target).__qualname__
 
 
 def _diagnostics(rounds: int, arguments: Mapping[str, Any]) -> str:

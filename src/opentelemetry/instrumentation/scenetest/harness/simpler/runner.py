@@ -10,7 +10,7 @@ from copy import copy
 from functools import wraps
 
 from opentelemetry.instrumentation.scenetest import faults
-from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Hook
+from opentelemetry.instrumentation.scenetest.harness.wrapping import Hook
 from opentelemetry.instrumentation.scenetest.native import markers
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import layout, logs
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
+    from opentelemetry.instrumentation.scenetest.harness.wrapping import Function
 
 
 def keep_timings(source: str, text: str) -> None:

@@ -7,7 +7,7 @@ from weakref import ref
 
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.harness.simpler import facts, pytest_items
-from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Hook
+from opentelemetry.instrumentation.scenetest.harness.wrapping import Hook
 from opentelemetry.instrumentation.scenetest.record import observe, recorder, session
 from opentelemetry.instrumentation.scenetest.record.state import state
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from opentelemetry.instrumentation.scenetest.harness.simpler.wrapping import Function
+    from opentelemetry.instrumentation.scenetest.harness.wrapping import Function
     from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
 
 

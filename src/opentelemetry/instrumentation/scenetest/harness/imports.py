@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class _Finder:
     """Lets the other finders find the watched modules, and has them loaded by a `_Loader`."""
 
-    def __init__(self, watched: Mapping[str, Callable[[ModuleType], None]]) -> None:
-        self.watched = watched
+    def __init__(self) -> None:
+        self.watched: dict[str, Callable[[ModuleType], None]] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -66,8 +66,9 @@ def install(watched: Mapping[str, Callable[[ModuleType], None]]) -> None:
     """
     global _finder
     if _finder is None:
-        _finder = _Finder(watched)
+        _finder = _Finder()
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
+    _finder.watched.update(watched)
 
 
 def uninstall() -> None:

@@ -1,0 +1,20 @@
+"""`pytest-benchmark`: its rounds become dispatches. It is no dependency, and hooked only where it is in use."""
+
+from __future__ import annotations
+
+from opentelemetry.instrumentation.scenetest.harness.modules import Library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from opentelemetry.instrumentation.scenetest.harness.wrapping import Hook
+
+
+def _hooks() -> Mapping[str, Sequence[Hook]]:
+    from opentelemetry.instrumentation.scenetest.harness.pytest_benchmark import hooks
+
+    return hooks.HOOKS
+
+
+LIBRARY = Library(("pytest_benchmark.fixture", "pytest_benchmark.stats"), _hooks)
