@@ -52,7 +52,7 @@ RESOURCE: Final[tuple[Row, ...]] = (
     ("process.pid", "process id; for native spans of a forked worker, that of the worker"),
     ("process.parent_pid", "id of its parent"),
     ("process.executable.path", "`sys.executable`"),
-    ("process.command_line", "its command; values of options that are named like secrets are `****`"),
+    ("process.command_line", "its command, with secrets masked as `****`"),
     ("process.runtime.name", "`cpython`"),
     ("process.runtime.version", "version of Python"),
     ("process.exit.code", "exit code of the command (span of the run only)"),
@@ -79,6 +79,10 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
     (
         "SCENETEST_OTEL_EXIT_WAIT",
         "Seconds for which the process that made the run waits at its exit for the delivery. Default: 1.",
+    ),
+    (
+        "SCENETEST_OTEL_COMMAND_LINE",
+        "`off`: of command lines only the name of the program is recorded. Else secrets in them are masked.",
     ),
     (
         "SCENETEST_OTEL_JAEGER",

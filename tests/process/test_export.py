@@ -15,7 +15,7 @@ from opentelemetry.trace import StatusCode
 from support.scripts import record
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
-from opentelemetry.instrumentation.scenetest.deliver import resources, spans
+from opentelemetry.instrumentation.scenetest.deliver import spans
 from opentelemetry.instrumentation.scenetest.render import otlp_file, perfetto
 
 SCRIPT = r"""
@@ -167,9 +167,3 @@ def test_the_perfetto_trace_has_every_span_in_a_lane_where_it_nests(run: Run) ->
     case = events[0]
     assert all(case["ts"] <= e["ts"] and e["ts"] + e["dur"] <= case["ts"] + case["dur"] for e in events[1:4])
     json.dumps(trace)
-
-
-def test_values_of_options_named_like_secrets_are_masked() -> None:
-    command = ["run.py", "--api-key", "k", "--token=t", "--password", "--rounds", "5", "-p", "a2a3sim"]
-    masked = ["run.py", "--api-key", "****", "--token=****", "--password", "--rounds", "5", "-p", "a2a3sim"]
-    assert resources.masked(command) == masked

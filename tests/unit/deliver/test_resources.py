@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from opentelemetry.instrumentation.scenetest.deliver.resources import masked, resource
+from opentelemetry.instrumentation.scenetest.deliver.resources import resource
 from opentelemetry.instrumentation.scenetest.rundir.reader import Process
 
 FACTS: dict[str, Any] = {
@@ -61,18 +59,3 @@ def test_attributes_of_the_user_are_kept_and_never_override_a_condition() -> Non
     assert found["torch.imported"] is True
     assert found["service.name"] == "from-attributes"
     assert attributes(resource_attributes=given, service_name="from-variable")["service.name"] == "from-variable"
-
-
-@pytest.mark.parametrize(
-    ("command", "shown"),
-    [
-        ("run --token abc -v", "run --token **** -v"),
-        ("run --api-key=abc", "run --api-key=****"),
-        ("run --PASSWORD x --name y", "run --PASSWORD **** --name y"),
-        ("run --token --name y", "run --token --name y"),
-        ("run token abc", "run token abc"),
-        ("run --secret", "run --secret"),
-    ],
-)
-def test_values_of_options_that_are_named_like_secrets_are_masked(command: str, shown: str) -> None:
-    assert " ".join(masked(command.split())) == shown

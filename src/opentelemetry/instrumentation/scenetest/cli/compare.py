@@ -8,7 +8,6 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
-from rich.console import Console
 
 from opentelemetry.instrumentation.scenetest.cli import arm_options
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
@@ -17,6 +16,7 @@ from opentelemetry.instrumentation.scenetest.cli.exits import say
 from opentelemetry.instrumentation.scenetest.conditions import groups
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
 TYPE_CHECKING = False
@@ -184,7 +184,7 @@ def print_as(comparison: Comparison, form: Format, code: Exit, reason: str) -> N
     elif form == "markdown":
         click.echo(markdown(found), nl=False)
     else:
-        print_comparison(Console(soft_wrap=True, highlight=False), found)
+        print_comparison(PlainConsole(soft_wrap=True, highlight=False), found)
 
 
 def exit_code(comparison: Comparison, fail_slower: float | None) -> tuple[Exit, str]:

@@ -10,6 +10,8 @@ from typing import NoReturn
 
 import click
 
+from opentelemetry.instrumentation.scenetest.render.plain import plain
+
 PROGRAM = "scenetest-otel"
 
 
@@ -21,7 +23,7 @@ def say(message: str, who: str = PROGRAM) -> None:
 def tell(line: str) -> None:
     """Print one line on standard error. A full disk or a reader that has left never changes how a command ends."""
     try:
-        click.echo(line, err=True)
+        click.echo("\n".join(map(plain, line.split("\n"))), err=True)
     except OSError:
         discard_output(2)
 

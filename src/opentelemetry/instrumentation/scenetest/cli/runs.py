@@ -13,7 +13,6 @@ from time import time
 from typing import Literal
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -23,6 +22,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
 from opentelemetry.instrumentation.scenetest.sources import runs as source
 from opentelemetry.instrumentation.scenetest.sources import stores
@@ -219,7 +219,7 @@ def _print(rows: Sequence[Row]) -> None:
             _sized(row.bytes),
         )
     # A name that is cut is none that a command takes.
-    Console(highlight=False, markup=False, soft_wrap=True, width=_UNLIMITED).print(table)
+    PlainConsole(highlight=False, markup=False, soft_wrap=True, width=_UNLIMITED).print(table)
 
 
 def _sized(count: int) -> str:

@@ -14,7 +14,7 @@ def cpu_pressure() -> int | None:
     """Return for how many microseconds since boot some task waited for a CPU; None where the kernel does not tell."""
     text = read("/proc/pressure/cpu")
     total = text.partition("total=")[2].split("\n", 1)[0]
-    return int(total) if total.isdigit() else None
+    return int(total) if total.isdecimal() else None
 
 
 def at_end(before: int | None, duration_ns: int) -> dict[str, Value]:
@@ -41,7 +41,7 @@ def load() -> dict[str, Value]:
     running = tasks.partition("/")[0]
     return {
         "scenetest.load.average": float(average) if average else UNKNOWN,
-        "scenetest.load.running": int(running) if running.isdigit() else UNKNOWN,
+        "scenetest.load.running": int(running) if running.isdecimal() else UNKNOWN,
         "scenetest.memory.free": os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
     }
 

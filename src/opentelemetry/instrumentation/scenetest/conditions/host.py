@@ -76,12 +76,12 @@ def _smt(_: Seen) -> Value | None:
 
 
 def _frequency(_: Seen) -> Value | None:
-    found = [int(text) for text in map(read, glob(f"{_CPU}/cpu[0-9]*/cpufreq/scaling_cur_freq")) if text.isdigit()]
+    found = [int(text) for text in map(read, glob(f"{_CPU}/cpu[0-9]*/cpufreq/scaling_cur_freq")) if text.isdecimal()]
     return f"{min(found) // 1000}-{max(found) // 1000}" if found else None
 
 
 def _temperature(_: Seen) -> Value | None:
-    found = [int(text) for text in map(read, glob("/sys/class/thermal/thermal_zone*/temp")) if text.isdigit()]
+    found = [int(text) for text in map(read, glob("/sys/class/thermal/thermal_zone*/temp")) if text.isdecimal()]
     return max(found) / 1000 if found else None
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,12 +15,9 @@ from opentelemetry.instrumentation.scenetest.semantics import SCHEMA_URL, clean
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 DEFAULT_SERVICE_NAME = "scenetest"
-MASK = "****"
 
 _NOT_NAMED = "unknown_service"
 """How the SDK calls a service that nobody named."""
-
-_SECRET = re.compile(r"pass|secret|token|credential|auth|api[-_]?key|private[-_]?key", re.IGNORECASE)
 
 
 class SharedResource(Resource):
@@ -48,7 +44,7 @@ def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str
         "process.pid": process.pid,
         "process.parent_pid": facts.get("parent_pid"),
         "process.executable.path": facts.get("executable"),
-        "process.command_line": " ".join(masked(facts.get("command") or [])),
+        "process.command_line": " ".join(facts.get("command") or []),
         "process.runtime.name": "cpython",
         "process.runtime.version": facts.get("python"),
         "scenetest.run.id": run.get("id"),
@@ -89,20 +85,6 @@ def _identity(facts: Mapping[str, Any]) -> dict[str, Value | None]:
         "telemetry.sdk.name": "opentelemetry",
         "telemetry.sdk.version": sdk_version,
     }
-
-
-def masked(command: Sequence[str]) -> list[str]:
-    """Return a command line without the values of options that are named like secrets."""
-    words: list[str] = []
-    hide_next = False
-    for word in command:
-        option, equals, _ = word.partition("=")
-        is_secret = option.startswith("-") and _SECRET.search(option) is not None
-        words.append(
-            MASK if hide_next and not word.startswith("-") else f"{option}={MASK}" if is_secret and equals else word
-        )
-        hide_next = is_secret and not equals
-    return words
 
 
 def _user_attributes(given: str | None) -> dict[str, str]:

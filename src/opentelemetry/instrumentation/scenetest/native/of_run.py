@@ -56,7 +56,7 @@ def _windows(process: reader.Process, spans: Sequence[Span]) -> ProcessWindows[E
         [_window(process, span) for span in spans if span.kind == "dispatch"],
         [_window(process, span) for span in spans if span.kind == "case"],
         process.unix_ns(0),
-        frozenset(int(pid) for span in spans for pid in _words(span.attributes.get(WORKERS)) if pid.isdigit()),
+        frozenset(int(pid) for span in spans for pid in _words(span.attributes.get(WORKERS)) if pid.isdecimal()),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest import faults, masking
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, unix_ns
 from opentelemetry.instrumentation.scenetest.conditions import logline, table
 from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
@@ -92,7 +92,7 @@ def identity() -> dict[str, object]:
         **liveness.identity(),
         "parent_pid": os.getppid(),
         "anchor": {"monotonic_ns": monotonic_ns(), "unix_ns": unix_ns()},
-        "command": sys.orig_argv,
+        "command": masking.recorded(sys.orig_argv),
         "executable": sys.executable,
         "python": ".".join(map(str, sys.version_info[:3])),
         "service_name": os.environ.get("OTEL_SERVICE_NAME"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from opentelemetry.instrumentation.scenetest.render import wording
 from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
+from opentelemetry.instrumentation.scenetest.render.plain import markdown as markdown_text
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 
 
@@ -18,11 +18,11 @@ def markdown(document: Document) -> str:
 
 def _markdown(document: Document) -> Iterable[str]:
     for warning in document.warnings:
-        yield f"> **Warning** {_text(warning)}\n"
-    yield f"**{document.headline}**" + (f"  {_text(document.summary)}\n" if document.ruler.same else "\n")
+        yield f"> **Warning** {markdown_text(warning)}\n"
+    yield f"**{document.headline}**" + (f"  {markdown_text(document.summary)}\n" if document.ruler.same else "\n")
     yield from _refusal(document)
     for stamp in document.stamps:
-        yield f"> **{_text(stamp)}**\n"
+        yield f"> **{markdown_text(stamp)}**\n"
     for case in document.cases:
         yield from _verdicts(case)
     yield from _list("", (f"note: {note}" for note in document.notes))
@@ -33,24 +33,15 @@ def _markdown(document: Document) -> Iterable[str]:
         yield f"**{document.ending}**"
 
 
-def _text(text: str) -> str:
-    """Return text that Markdown prints as it is: names of cases and runs may hold what is special in it."""
-    return _SPECIAL.sub(r"\\\g<0>", plain(text))
-
-
-_SPECIAL = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
-"""Within a word `_` is nothing special (GitHub Flavored Markdown, 6.2)."""
-
-
 def _refusal(document: Document) -> Iterable[str]:
     sheet = document.refusal
     if sheet.rows:
-        yield _line(["", *map(_text, sheet.titles), "why it matters"])
+        yield _line(["", *map(markdown_text, sheet.titles), "why it matters"])
         yield f"|---|{'---|' * len(sheet.titles)}---|"
         for one in sheet.rows:
-            yield _line([f"`{one.attribute}`", *map(_text, one.values), _text(one.why)])
+            yield _line([f"`{one.attribute}`", *map(markdown_text, one.values), markdown_text(one.why)])
         yield ""
-    yield from (f"- {_text(line)}; `--allow not-recorded` accepts that" for line in document.unrecorded)
+    yield from (f"- {markdown_text(line)}; `--allow not-recorded` accepts that" for line in document.unrecorded)
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -61,11 +52,11 @@ def _verdicts(case: CaseDocument) -> Iterable[str]:
     for row in case.rows:
         if row.role == "named":
             beside = f" ({case.pressure_text})" if case.pressure_text else ""
-            yield f"**{_text(case.title)}  {_text(row.name)}**: {_text(row.text)}{beside}\n"
+            yield f"**{markdown_text(case.title)}  {markdown_text(row.name)}**: {markdown_text(row.text)}{beside}\n"
 
 
 def _list(title: str, lines: Iterable[str]) -> Iterable[str]:
-    items = [f"- {_text(line)}" for line in lines]
+    items = [f"- {markdown_text(line)}" for line in lines]
     if items:
         yield from ([title, ""] if title else [])
         yield from items
@@ -73,7 +64,7 @@ def _list(title: str, lines: Iterable[str]) -> Iterable[str]:
 
 
 def _case(case: CaseDocument) -> Iterable[str]:
-    yield f"### {_text(case.title)}\n"
+    yield f"### {markdown_text(case.title)}\n"
     if not case.rows:
         return
     yield "| | base | measure | delta (95 %) | pairs agree | verdict |"
@@ -83,7 +74,7 @@ def _case(case: CaseDocument) -> Iterable[str]:
     yield ""
     for row in case.rows:
         yield f"<details><summary>{escape(plain(row.head))}</summary>\n"
-        yield from (f"- {_text(line)}" for line in (*pairs(row), *row.lines))
+        yield from (f"- {markdown_text(line)}" for line in (*pairs(row), *row.lines))
         yield "\n</details>\n"
 
 
@@ -95,11 +86,11 @@ def pairs(row: RowDocument) -> Iterable[str]:
 
 
 def _cells(row: RowDocument) -> Iterable[str]:
-    name = _text(row.name)
+    name = markdown_text(row.name)
     yield f"**{name}**" if row.role == "named" else name + (" (control)" if row.role == "control" else "")
     for arm in ("base", "measure"):
         times = [pair[f"{arm}_ns"] for pair in row.pairs]
         yield wording.duration(sum(times) / len(times)) if times else ""
     yield row.estimate
     yield row.agreement.removesuffix(" pairs agree") if row.minimum else ""
-    yield f"**{row.verdict}**" if row.verdict in ("faster", "slower") else _text(row.text)
+    yield f"**{row.verdict}**" if row.verdict in ("faster", "slower") else markdown_text(row.text)

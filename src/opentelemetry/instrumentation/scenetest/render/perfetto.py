@@ -9,7 +9,6 @@ from itertools import chain, groupby
 from typing import IO, Any
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
-from opentelemetry.instrumentation.scenetest.deliver.resources import masked
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
@@ -29,7 +28,7 @@ def write(run: Run, stream: IO[str]) -> None:
     Raises:
         OSError: the stream can't be written.
     """
-    facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": masked(run.command)}
+    facts = {"scenetest.run.id": run.id, "scenetest.run.name": run.name, "command": run.command}
     stream.write(f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(facts)}, "traceEvents": [')
     events = chain(*map(_process_events, run.processes), _native_events(run.native()))
     for number, event in enumerate(events):
@@ -39,7 +38,7 @@ def write(run: Run, stream: IO[str]) -> None:
 
 def _process_events(process: Process) -> Iterator[dict[str, Any]]:
     pid = process.record.pid
-    command = " ".join(masked(process.record.facts.get("command") or ["python"]))
+    command = " ".join(process.record.facts.get("command") or ["python"])
     yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": command}}
     yield {"ph": "M", "pid": pid, "name": "process_labels", "args": {"labels": _labels(process)}}
     anchor = process.record.facts["anchor"]["monotonic_ns"] / _NS_PER_US

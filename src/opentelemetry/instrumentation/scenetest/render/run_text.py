@@ -20,6 +20,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView, accounting
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
@@ -33,7 +34,7 @@ _UNLIMITED = 10_000
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that cuts nothing on a narrow terminal: a number that is cut reads as another one."""
-    return Console(stderr=stderr, soft_wrap=True, highlight=False, width=_UNLIMITED)
+    return PlainConsole(stderr=stderr, soft_wrap=True, highlight=False, width=_UNLIMITED)
 
 
 def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:
@@ -56,7 +57,7 @@ def print_conditions(console: Console, run: Run) -> None:
     for process in run.processes:
         console.print(Text(f"\nprocess {process.record.pid}, ended: {process.record.ended}", style="bold"))
         shown = [(key, plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
-        keys = max(len(key) for key, _ in shown)
+        keys = max((len(key) for key, _ in shown), default=0)
         values = max((len(value) for _, value in shown if len(value) < _WIDE), default=0)
         for attribute, value in shown:
             use, observed = _declared(attribute)

@@ -40,7 +40,7 @@ class Checkpoint:
 def read(stem: Path) -> Checkpoint:
     """Read a checkpoint; all zero if nothing was sent yet, or if it can't be read."""
     try:
-        found = Checkpoint(**json.loads(stem.with_name(stem.name + layout.CHECKPOINT_SUFFIX).read_bytes()))
+        found = Checkpoint(**json.loads(layout.read_file(stem.with_name(stem.name + layout.CHECKPOINT_SUFFIX))))
     except (OSError, ValueError, TypeError, RecursionError):
         return Checkpoint()
     *counts, complete, size = astuple(found)

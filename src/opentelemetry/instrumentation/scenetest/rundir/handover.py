@@ -25,6 +25,7 @@ _EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
 _OTLP_TIMEOUT = 10.0
 _LONGEST_WAIT = 86_400.0
 _POLL = 0.005
+_NOTHING_TOLD = {"problem": "not delivered yet", "accepted": 0, "to": ""}
 _STRAGGLER_SECONDS = 60
 """How long processes may outlive the one that made the run before the rest of it is delivered."""
 _START_SECONDS = 5
@@ -126,10 +127,10 @@ def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, A
             sleep(_POLL)
             if (now := progress()) != reached:
                 reached, deadline = now, monotonic_ns() + int(patience * 1e9)
-        with open(path, encoding="ascii") as file:
-            return json.load(file)
-    except (OSError, ValueError):
-        return {"problem": "not delivered yet"}
+        told: object = json.loads(layout.read_file(path))
+    except (OSError, ValueError, RecursionError):
+        told = None
+    return {**_NOTHING_TOLD, **told} if isinstance(told, dict) else _NOTHING_TOLD
 
 
 def left(directory: str, problem: str) -> str:

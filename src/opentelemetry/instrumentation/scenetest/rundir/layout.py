@@ -15,8 +15,10 @@ A run directory holds:
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,17 +65,21 @@ STORE_VARIABLE = "SCENETEST_OTEL_DIR"
 LOCAL_STORE = "scenetest-runs"
 """The store of `scenetest-otel run` in the working directory, where nothing else is asked for."""
 
+_LARGEST = 1 << 24
+
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
 
 def journal_names(directory: str | Path) -> list[str]:
-    """Return the names of all journals of a run, sorted. Faster than a glob where there are thousands.
+    """Return the names of all journals of a run, sorted. They are regular files, or links to one.
 
     Raises:
         OSError: the directory can't be read.
     """
-    return sorted(filter(is_journal, os.listdir(directory)))
+    with os.scandir(directory) as entries:
+        # A pipe or a device of this name would never end.
+        return sorted(entry.name for entry in entries if is_journal(entry.name) and entry.is_file())
 
 
 def journals(directory: Path) -> list[Path]:
@@ -101,6 +107,21 @@ def state_store() -> str | None:
     """
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return None if state.startswith("~") else os.path.join(state, "scenetest-otel")
+
+
+def read_file(path: str | Path) -> bytes:
+    """Return the content of a small regular file, without waiting for anything.
+
+    Raises:
+        OSError: it can't be read, is no regular file or is larger than any that is written here.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return content
 
 
 def private(path: str, flags: int) -> int:

@@ -212,7 +212,7 @@ def wait_until_written(path: str) -> None:
 
 def _first_line(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     try:
-        with open(path, "rb") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             found: object = json.loads(file.readline(_LONGEST_LINE))
     except (OSError, ValueError, RecursionError):
         return {}

@@ -23,7 +23,8 @@ _CONTENT = re.compile(r"-[0-9a-f]{12}$")
 
 def logs_of(directory: Path) -> list[Path]:
     """Return the logs of a run: what its command printed, what we kept, and what was added later."""
-    return sorted([*directory.glob("*.log"), *(directory / layout.LOGS).glob("*.log")])
+    logs = [*directory.glob("*.log"), *(directory / layout.LOGS).glob("*.log")]
+    return sorted(log for log in logs if log.is_file())
 
 
 def name_of(log: Path) -> str:

@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal, cast
 
@@ -21,11 +22,13 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import added, layout, liveness
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Change, Span
-from opentelemetry.instrumentation.scenetest.rundir.validate import well_formed
+from opentelemetry.instrumentation.scenetest.rundir.validate import masked, well_formed
 from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
 _CONDITIONS = b'{"kind":"conditions"'
 _NEVER = 1 << 63
+_SPAN_ID, _TRACE_ID = "0" * 16, "0" * 32
+_LONGEST_LINE = 1 << 24
 
 Ended = Literal["clean", "lost", "not recorded", "not_seen", "running"]
 
@@ -110,11 +113,11 @@ class Journal:
         self.process = Process(self.path, {}, {}, "running" if held else "lost")
         self.process.incomplete = self.path.name.endswith(layout.INCOMPLETE_SUFFIX)
         with self.path.open("rb") as file:
-            first = next((line for raw in file if (line := _parse(raw)) and line["kind"] == "process"), None)
+            first = next((line for raw in _lines(file) if (line := _parse(raw)) and line["kind"] == "process"), None)
             if first is None:
                 raise NotAJournalError(f"{self.path} is not a journal: it has no process line")
             _check_schema(self.path, first)
-            self.process.facts = first
+            self.process.facts = masked(first)
             self.process.sets.append(_complete(first))
             self._last_look = first["anchor"]["monotonic_ns"]
             self._read_changes(file)
@@ -123,7 +126,7 @@ class Journal:
     def _read_changes(self, file: BinaryIO) -> None:
         """Read all sets of conditions, before the spans: a change is seen after the dispatch that it came in."""
         looked = self._last_look
-        for raw in file:
+        for raw in _lines(file):
             if not raw.startswith(_CONDITIONS) or (line := _parse(raw)) is None:
                 continue
             before, after = self.process.sets[-1], _complete({**self.process.facts, **line})
@@ -139,7 +142,7 @@ class Journal:
     def spans(self) -> Iterator[Span]:
         """Yield every span: closed ones in the order in which they ended, then what is left open."""
         with self.path.open("rb") as file:
-            for raw in file:
+            for raw in _lines(file):
                 if (opened := _DISPATCH(raw)) is not None:
                     self._begin_dispatch(*opened.groups())
                     continue
@@ -249,12 +252,15 @@ class Journal:
         return None
 
     def _begin(self, line: dict[str, Any]) -> None:
-        parent = self._open.get(line.get("parent") or "")
+        parent_id: str | None = line.get("parent")
+        if parent_id is not None and len(parent_id) != len(_SPAN_ID):
+            parent_id = None
+        parent = self._open.get(parent_id or "")
         span = Span(
             kind=line["span"],
             span_id=line["id"],
             trace_id=line["trace"],
-            parent_id=line.get("parent"),
+            parent_id=parent_id,
             name=line.get("name", ""),
             suite=line.get("suite", ""),
             round=line.get("round"),
@@ -369,6 +375,11 @@ def _complete(line: dict[str, Any]) -> dict[str, Value]:
     return {**conditions, **dict.fromkeys(missing, NOT_RECORDED), **version}
 
 
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Return the lines of a file, one longer than any journal's in parts: a file of others may hold but one."""
+    return iter(partial(file.readline, _LONGEST_LINE), b"")
+
+
 _decode = json.JSONDecoder().decode
 
 
@@ -384,7 +395,13 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
         return None
     fields = well_formed(cast("dict[str, Any]", line))
     needed = _NEEDED.get(fields.get("kind", ""))
-    return fields if needed is not None and needed <= fields.keys() else None
+    if needed is None or not needed <= fields.keys() or len(fields.get("id", _SPAN_ID)) != len(_SPAN_ID):
+        return None
+    return fields if len(fields.get("trace", _TRACE_ID)) == len(_TRACE_ID) and _is_forth(fields) else None
+
+
+def _is_forth(fields: dict[str, Any]) -> bool:
+    return not ("start" in fields and "end" in fields) or fields["start"] <= fields["end"]
 
 
 _NEEDED = {

@@ -9,6 +9,7 @@ import sys
 from time import strftime
 from typing import cast
 
+from opentelemetry.instrumentation.scenetest import masking
 from opentelemetry.instrumentation.scenetest.clock import unix_ns
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
 
@@ -84,7 +85,13 @@ def write(directory: str, *, by: str, command: Sequence[str], name: str, **facts
     Raises:
         OSError: it can't be written, or is there.
     """
-    known = {"schema": layout.SCHEMA, "id": os.urandom(16).hex(), "name": name, "by": by, "command": list(command)}
+    known = {
+        "schema": layout.SCHEMA,
+        "id": os.urandom(16).hex(),
+        "name": name,
+        "by": by,
+        "command": masking.recorded(command),
+    }
     text = json.dumps({**known, **liveness.identity(), "started_unix_ns": unix_ns(), "exit_code": None, **facts}) + "\n"
     with open(os.path.join(directory, layout.RUN_FILE), "x", opener=layout.private, encoding="ascii") as file:
         file.write(text)
@@ -111,14 +118,14 @@ def remove_if_empty(directory: str) -> bool:
 def read(directory: Path) -> dict[str, Any]:
     """Return what `run.json` says; empty where it is missing or damaged."""
     try:
-        facts: object = json.loads((directory / layout.RUN_FILE).read_bytes())
+        facts: object = json.loads(layout.read_file(directory / layout.RUN_FILE))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(facts, dict):
         return {}
-    from opentelemetry.instrumentation.scenetest.rundir.validate import well_formed
+    from opentelemetry.instrumentation.scenetest.rundir.validate import masked, well_formed
 
-    return well_formed(cast("dict[str, Any]", facts))
+    return masked(well_formed(cast("dict[str, Any]", facts)))
 
 
 class HeldRunFile:

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from time import monotonic
 
+from opentelemetry.instrumentation.scenetest import masking
 from opentelemetry.instrumentation.scenetest.analyse.durations import clock
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
@@ -158,9 +159,10 @@ class Experiment:
         Raises:
             BadInputError: it is a run of another command.
         """
+        recorded = masking.recorded(self.command)
         for directory in self._attempts(label):
             facts = run_file.read(directory)
-            if facts.get("command", self.command) != self.command:
+            if facts.get("command", recorded) != recorded:
                 raise BadInputError(f"{directory} ran another command; --resume goes on with the same one only")
             if facts.get("exit_code") == 0 and layout.journal_names(directory):
                 return directory

@@ -20,15 +20,17 @@ def load(directory: Path) -> Run:
     """
     processes: list[Process] = []
     problems: dict[str, int] = {}
-    unreadable: list[Path] = []
+    unreadable: list[str] = []
     for path in layout.journals(directory):
         try:
             processes.append(_process(path))
-        except (reader.NotAJournalError, OSError):
-            unreadable.append(path)
+        except reader.NotAJournalError:
+            unreadable.append(f"{path} is damaged: it is no journal, and the run has no other one")
+        except OSError as error:
+            unreadable.append(f"{path} can't be read: {error.strerror}")
     if not processes:
         if unreadable:
-            raise BadInputError(f"{unreadable[0]} is damaged: it is no journal, and the run has no other one")
+            raise BadInputError(unreadable[0])
         raise BadInputError(
             f"{directory} is empty: no process of that run imported torch or the harness, or had a case or a dispatch"
         )

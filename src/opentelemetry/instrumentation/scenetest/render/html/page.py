@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -17,6 +16,7 @@ from opentelemetry.instrumentation.scenetest.render.comparison_document import (
 )
 from opentelemetry.instrumentation.scenetest.render.comparison_markdown import pairs as pairs_in_words
 from opentelemetry.instrumentation.scenetest.render.html.figures import Figure, forest, over_time, pairs
+from opentelemetry.instrumentation.scenetest.render.plain import script
 
 
 def page(document: Document) -> str:
@@ -28,8 +28,7 @@ def page(document: Document) -> str:
     figures: dict[str, Figure] = {}
     body = "\n".join(_body(document, figures))
     drawn = {name: {"data": figure.data, "layout": figure.layout} for name, figure in figures.items()}
-    # An end tag inside the data would end the script element (HTML Living Standard, 4.12.1.3).
-    data = json.dumps(drawn).replace("</", "<\\/")
+    data = script(drawn)
     title = " and ".join(", ".join(runs) for runs in document.runs.values() if runs)
     return f"""<!doctype html>
 <html lang="en">
