@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,18 +25,6 @@ from opentelemetry.instrumentation.scenetest.render import wording
 from opentelemetry.instrumentation.scenetest.render.comparison_document import document
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
-_answered: dict[str, bool] = {}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tally(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    line = f"traps answered rightly: {sum(_answered.values())} of {len(_answered)}"
-    print(line)
-    if reporter is not None:
-        reporter.write_line(f"\n{line}")
-
 
 def left_out(comparison: Comparison) -> str:
     return "\n".join(one.text for one in document(comparison).left_out)
@@ -45,12 +32,10 @@ def left_out(comparison: Comparison) -> str:
 
 @pytest.mark.parametrize("trap", ALL, ids=lambda trap: trap.name)
 def test_the_answer_is_the_right_one(trap: Trap, tmp_path: Path) -> None:
-    _answered[trap.name] = False
     store_of(tmp_path, trap.base, trap.measure, exit_code=trap.exit_code, order=trap.order)
     comparison = verdict(tmp_path, allow=trap.allow)
     assert said(comparison) == trap.answer
     assert trap.left_out in left_out(comparison)
-    _answered[trap.name] = True
 
 
 @pytest.fixture
@@ -58,19 +43,6 @@ def turns(tmp_path: Path) -> Path:
     """A store of four pairs, the measure a tenth slower."""
     store_of(tmp_path, arm(), arm(1.1))
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def counted(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Count a trap that is a test of its own as answered when it passes."""
-    name = request.node.name
-    if "trap" in request.fixturenames:
-        yield
-        return
-    _answered[name] = False
-    failed = request.session.testsfailed
-    yield
-    _answered[name] = request.session.testsfailed == failed
 
 
 def test_overlapping_globs_count_a_run_once(turns: Path) -> None:
@@ -239,3 +211,11 @@ def test_the_other_arm_running_another_case_at_that_moment_is_seen(tmp_path: Pat
 def test_what_is_measured_anew_in_every_run_is_no_difference_in_context() -> None:
     floats = {key for key, condition in CONDITIONS.items() if condition.use == "context" and condition.type is float}
     assert floats <= {key for key, condition in CONDITIONS.items() if condition.measured}
+
+
+def test_runs_that_are_only_shown_warn_of_those_that_failed(tmp_path: Path) -> None:
+    write(tmp_path, "run-1", [Process([case(0)], pid=1)], at=100, exit_code=3)
+    (runs,) = read_arms([["run-*"]], str(tmp_path), None)
+    shown = describe(runs, Options())
+    assert shown.warnings == ("run-1: Suite::default  host_build_graph  L2: its run ended with exit code 3",)
+    assert [each.use for one in shown.cases[0].series[Arm.BASE] for each in one.rounds] == ["cold", *["used"] * 3]

@@ -155,7 +155,7 @@ def _has_time(experiment: Experiment, limits: Limits) -> bool:
 def _hopeless(rows: list[Row]) -> str:
     """Return why no number of pairs could tell anything; "" where they might."""
     if rows and all(row.evidence.order.overlapping for row in rows):
-        return "two processes measured the same case at the same time: more pairs can't tell more"
+        return "other processes dispatched at the same time: more pairs can't tell more"
     if rows and all(row.evidence.order.pairs and not row.evidence.readable for row in rows):
         return "the times are below what the clock resolves: more pairs can't tell more"
     return ""

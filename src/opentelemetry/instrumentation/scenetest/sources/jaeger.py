@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import requests
@@ -168,7 +168,9 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     at = 0
     while at < len(text):
         one, at = decoder.raw_decode(text, at)
-        yield one
+        if not isinstance(one, dict):
+            raise ValueError("the answer is no JSON object")
+        yield cast("dict[str, Any]", one)
         while text[at : at + 1].isspace():
             at += 1
 
