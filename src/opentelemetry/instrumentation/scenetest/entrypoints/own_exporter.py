@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _TOOL = "opentelemetry.instrumentation.auto_instrumentation"
-_PROTOCOL_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
+_PROTOCOL_VARIABLES = (_PROTOCOL.replace("_OTLP_", "_OTLP_TRACES_"), _PROTOCOL)
 _PORTS = {"grpc": 4317, "http/protobuf": 4318}
 _SPOKEN = {"grpc": "OTLP over gRPC", "http/protobuf": "OTLP over HTTP"}
 

@@ -26,6 +26,7 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.native.markers import NativeSpan
 from opentelemetry.instrumentation.scenetest.native.place import Placed, Window
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
+from opentelemetry.instrumentation.scenetest.semantics import DURATION
 from opentelemetry.instrumentation.scenetest.sources.repetitions import (
     CALLABLE,
     PRESSURE,
@@ -292,13 +293,19 @@ def _pid(span: Span) -> int:
 def _inner(span: Span) -> tuple[str, int | None]:
     of = span.attributes
     whole = of[_RESULT["outcome"]] == "pass" and not of.get(NOT_WAITED_FOR) and "scenetest.end" not in of
-    return name_inside(of), span.end_ns - span.start_ns if whole else None
+    return name_inside(of), _measured_end(span) - span.start_ns if whole else None
+
+
+def _measured_end(span: Span) -> int:
+    """Return its end; that of a span that is wider than what was measured is moved to the measured duration."""
+    duration = span.attributes.get(DURATION)
+    return span.start_ns + duration if isinstance(duration, int) else span.end_ns
 
 
 def _round(span: Span, ranks: Mapping[int, Rank]) -> Round:
     return Round(
         start_ns=span.start_ns,
-        end_ns=None if "scenetest.end" in span.attributes else span.end_ns,
+        end_ns=None if "scenetest.end" in span.attributes else _measured_end(span),
         outcome=str(span.attributes[_RESULT["outcome"]]),
         waited_for=bool(span.attributes.get(NOT_WAITED_FOR)),
         conditions=conditions_of({**span.resource, **span.attributes}, str(span.attributes.get("scenetest.ruler"))),
