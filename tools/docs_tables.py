@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from opentelemetry.instrumentation.scenetest.rundir.handover import EXIT_WAIT, EXIT_WAIT_VARIABLE
+
 Row = tuple[str, ...]
 
 CASE_AND_DISPATCH: Final[tuple[Row, ...]] = (
@@ -86,8 +88,8 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "`$XDG_STATE_HOME/scenetest-otel` is the last store. Default: `~/.local/state`.",
     ),
     (
-        "SCENETEST_OTEL_EXIT_WAIT",
-        "Seconds for which the process that made the run waits at its exit for the delivery. Default: 1.",
+        EXIT_WAIT_VARIABLE,
+        f"How many seconds the process that made the run waits at its exit for the delivery. Default: {EXIT_WAIT:g}.",
     ),
     (
         "SCENETEST_OTEL_COMMAND_LINE",

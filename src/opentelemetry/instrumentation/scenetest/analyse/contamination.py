@@ -12,7 +12,13 @@ from opentelemetry.instrumentation.scenetest.conditions.torch import BACKENDS_LO
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 
 Word = Literal["CLEAN", "CONTAMINATED", "UNKNOWN"]
-_WORST_FIRST: tuple[Word, ...] = ("CONTAMINATED", "UNKNOWN", "CLEAN")
+WORDS: Mapping[Word, Literal["good", "bad", "doubtful"]] = {
+    "CONTAMINATED": "bad",
+    "UNKNOWN": "doubtful",
+    "CLEAN": "good",
+}
+"""Every word with what it means to the reader, the worst first. Renderers choose a color by the meaning."""
+
 _BY_ITSELF = "by an import of the program's own"
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
@@ -32,7 +38,7 @@ def verdict(run: Run) -> Verdict:
     times at which something was recorded in it.
     """
     found = [_of_process(process) for process in run.processes]
-    for word in _WORST_FIRST:
+    for word in WORDS:
         reasons = Counter(one.reason for one in found if one.word == word)
         if reasons:
             counted = "; ".join(f"{reason}, {count} of {len(found)} processes" for reason, count in reasons.items())
@@ -53,7 +59,7 @@ def _of_process(process: Process) -> Verdict:
     found = [_of_conditions(conditions) for conditions in process.sets]
     if process.record.unobserved:
         found.append(Verdict("UNKNOWN", "the process was lost, and nobody saw what its last dispatch loaded"))
-    return next(one for word in _WORST_FIRST for one in reversed(found) if one.word == word)
+    return next(one for word in WORDS for one in reversed(found) if one.word == word)
 
 
 def _of_conditions(conditions: Mapping[str, Value]) -> Verdict:

@@ -1,29 +1,30 @@
-"""The few figures by which a reader judges repeated durations."""
+"""The figures that sum up repeated durations. This table has the columns of `show`."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from types import MappingProxyType
+
+FIRST = "first"
+"""The first duration is the cold one. It says nothing where spans of several dispatches are mixed."""
+
+MEDIAN = "median"
+
+FIGURES: Mapping[str, Callable[[Sequence[int]], float]] = MappingProxyType(
+    {FIRST: itemgetter(0), "min": min, MEDIAN: statistics.median, "max": max}
+)
+"""How each figure is computed from durations in the order in which they were measured, by the title of its column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Durations:
-    """Figures of repeated durations in nanoseconds: the first (cold) one, and all of them."""
-
-    first: int
-    minimum: int
-    median: float
-    maximum: int
-
-    @classmethod
-    def of(cls, durations: Sequence[int]) -> Durations:
-        """Return the figures of at least one duration, given in the order in which they were measured."""
-        return cls(durations[0], min(durations), statistics.median(durations), max(durations))
+def figures(durations: Sequence[int]) -> dict[str, float]:
+    """Return all figures of at least one duration, in nanoseconds."""
+    return {name: compute(durations) for name, compute in FIGURES.items()}
 
 
 def unit_of(nanoseconds: float) -> tuple[str, float]:
-    """Return the unit in which a duration reads well, and the nanoseconds that it has."""
+    """Return a readable unit for a duration, and how many nanoseconds it has."""
     if nanoseconds >= 10e9:
         return "s", 1e9
     return ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
-import tomli
 
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 TABLE = "scenetest-otel"
 
@@ -50,7 +55,7 @@ def nearest_table() -> tuple[Path | None, dict[str, Any]]:
         path = directory / "pyproject.toml"
         if path.is_file():
             try:
-                content = tomli.loads(path.read_text("utf-8"))
+                content = tomllib.loads(path.read_text("utf-8"))
             except (OSError, ValueError) as error:
                 raise BadInputError(f"{path} can't be read for its defaults: {error}") from None
             return path, content.get("tool", {}).get(TABLE, {})

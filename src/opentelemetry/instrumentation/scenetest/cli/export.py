@@ -10,28 +10,21 @@ import click
 
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.render import perfetto
-from opentelemetry.instrumentation.scenetest.rundir import run_file
-from opentelemetry.instrumentation.scenetest.sources import runs, stores
+from opentelemetry.instrumentation.scenetest.render.formats import FORMATS
+from opentelemetry.instrumentation.scenetest.sources import stores
 
 
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
-@click.option("--format", "form", type=click.Choice(["otlp-json", "perfetto"]), required=True, help="What to write.")
+@click.option("--format", "form", type=click.Choice([*FORMATS]), required=True, help="What to write.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; else standard output.")
 def export(run: str, store: str | None, form: str, output: Path | None) -> None:
     """Write one run as OTLP JSON lines, or as a trace for ui.perfetto.dev and chrome://tracing."""
     directory = stores.find(run, store)
     try:
         with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as stream:
-            if form == "perfetto":
-                perfetto.write(runs.load(directory), stream)
-            else:
-                from opentelemetry.instrumentation.scenetest.render import otlp_file
-
-                if otlp_file.write(directory, run_file.read(directory), stream) == 0:
-                    runs.load(directory)  # says why there is nothing
+            FORMATS[form](directory, stream)
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from time import time
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import click
 from rich.table import Table
@@ -27,7 +27,7 @@ from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layou
 from opentelemetry.instrumentation.scenetest.sources import runs as source
 from opentelemetry.instrumentation.scenetest.sources import stores
 
-Verdict = Literal["CLEAN", "CONTAMINATED", "UNKNOWN", "EMPTY"]
+Verdict: TypeAlias = "contamination.Word | Literal['EMPTY']"
 
 _UNLIMITED = 10_000
 _UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3}
@@ -205,13 +205,13 @@ def _print(rows: Sequence[Row]) -> None:
     table.pad_edge, table.header_style = False, "dim"
     for column in (table.columns[4], table.columns[7]):
         column.justify = "right"
-    styles = {"CLEAN": "green", "CONTAMINATED": "red", "UNKNOWN": "yellow", "EMPTY": "dim"}
+    colors = {"good": "green", "bad": "red", "doubtful": "yellow"}
     for row in rows:
         started = datetime.fromisoformat(row.started).astimezone() if row.started else None
         table.add_row(
             plain(row.name),
             f"{started:%d %b %H:%M}" if started else "-",
-            Text(row.verdict, styles[row.verdict]),
+            Text(row.verdict, "dim" if row.verdict == "EMPTY" else colors[contamination.WORDS[row.verdict]]),
             row.ruler,
             str(row.cases),
             row.outcome,

@@ -105,30 +105,30 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
     if not state.instrumented:
         yield
         return
-    from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark, simpler
-    from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
+    from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark
 
-    simpler.hook_loaded()
     pytest_benchmark.LIBRARY.hook_loaded()
-    pytest_items.start(item.nodeid)
+    # An item may switch recording off before it ends.
+    harnesses = state.harnesses
+    for harness in harnesses:
+        harness.start_item(item.nodeid)
     yield
-    pytest_items.end()
+    for harness in harnesses:
+        harness.end_item()
 
 
 def pytest_runtest_logreport(report: Any) -> None:
     """Keep the native timings in captured output: pytest shows it for failing tests only."""
     if state.instrumented and state.directory is not None:
-        from opentelemetry.instrumentation.scenetest.harness.simpler import runner
-
         for title, text in report.sections:
             if title == f"Captured stderr {report.when}":
-                runner.keep_timings("pytest", text)
+                for harness in state.harnesses:
+                    harness.keep_timings("pytest", text)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(call: Any) -> None:
     """Note what the item failed with."""
     if state.instrumented and call.excinfo is not None:
-        from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
-
-        pytest_items.note_error(call.excinfo.type)
+        for harness in state.harnesses:
+            harness.note_error(call.excinfo.type)

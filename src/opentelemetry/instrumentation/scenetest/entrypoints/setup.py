@@ -6,7 +6,7 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import destination, faults, standard_library
-from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark, simpler, torch_benchmark
+from opentelemetry.instrumentation.scenetest.harness import HARNESSES, pytest_benchmark, torch_benchmark
 from opentelemetry.instrumentation.scenetest.record import autoload, session
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
@@ -38,8 +38,9 @@ def instrument(
     if state.instrumented:
         return
     try:
-        state.harness = simpler
-        simpler.install()
+        state.harnesses = HARNESSES
+        for harness in HARNESSES:
+            harness.install()
         for library in (pytest_benchmark.LIBRARY, torch_benchmark.LIBRARY):
             library.install()
         autoload.install(session.begin_for_import)
@@ -47,7 +48,7 @@ def instrument(
         state.instrumented = True
         if state.directory:
             handover.hold(state.directory)
-        if autoload.is_imported() or simpler.is_loaded():
+        if autoload.is_imported() or state.harness is not None:
             session.begin_for_import()
     except Exception as error:
         faults.swallow("instrument this process", error)
@@ -58,7 +59,8 @@ def uninstrument() -> None:
     if not state.instrumented:
         return
     autoload.uninstall()
-    simpler.uninstall()
+    for harness in HARNESSES:
+        harness.uninstall()
     session.discard()
     handover.release()
     state.instrumented, state.directory, state.tracer_provider = False, None, None

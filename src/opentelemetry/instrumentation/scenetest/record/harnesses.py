@@ -31,6 +31,22 @@ if TYPE_CHECKING:
             """Tell whether it writes the log line on torch's autoload itself."""
             ...
 
+        def start_item(self, nodeid: str) -> None:
+            """Note that a pytest item runs, by its node id: it is a case if it dispatches outside any case."""
+            ...
+
+        def end_item(self) -> None:
+            """End the item that started last, and its case if there is one."""
+            ...
+
+        def note_error(self, kind: type[BaseException]) -> None:
+            """Note what the running item failed with."""
+            ...
+
+        def keep_timings(self, source: str, text: str) -> None:
+            """Keep output that was captured by `source`, if it holds timings of the harness's own."""
+            ...
+
         def import_hooks(self) -> None:
             """Import all that its hooks need, so that a forked child imports nothing."""
             ...

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
+from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, FIRST, MEDIAN, figures, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, Pass, passes
 from opentelemetry.instrumentation.scenetest.analyse.tree import tree
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
@@ -34,13 +34,13 @@ class NativeView:
             if each.window:
                 self._passes[each.window.owner.span.span_id].append(each)
 
-    def figures(self, owners: Iterable[Span]) -> list[tuple[str, Durations]]:
+    def figures(self, owners: Iterable[Span]) -> list[tuple[str, dict[str, float]]]:
         """Return the users' figures over all passes of these dispatches, where they were measured."""
         if not self._passes:
             return []
         of_owners = [each for owner in owners for each in self._passes.get(owner.span_id, ())]
         found = {column: [each.figures[column] for each in of_owners if column in each.figures] for column in COLUMNS}
-        return [(_LABELS.get(column, column), Durations.of(values)) for column, values in found.items() if values]
+        return [(_LABELS.get(column, column), figures(values)) for column, values in found.items() if values]
 
     def print_tree(self, console: Console, owners: Sequence[Span], title: str = "native") -> None:
         """Print the native spans of these dispatches as a tree: count, figures, share of the span above."""
@@ -50,14 +50,15 @@ class NativeView:
         if not root.below:
             return
         whole = sum(owner.duration_ns or 0 for owner in owners)
-        table = Table(f"  {title}", "count", "", "min", "median", "max", "share", box=None, pad_edge=False)
+        columns = [name for name in FIGURES if name != FIRST]
+        table = Table(f"  {title}", "count", "", *columns, "share", box=None, pad_edge=False)
         table.header_style = "dim"
-        for column in (1, 3, 4, 5, 6):
-            table.columns[column].justify = "right"
+        for column in (table.columns[1], *table.columns[3:]):
+            column.justify = "right"
         for depth, name, above in root.walk():
-            figures = Durations.of(name.durations)
-            unit, size = unit_of(figures.median)
-            numbers = (f"{number / size:.1f}" for number in (figures.minimum, figures.median, figures.maximum))
+            found = figures(name.durations)
+            unit, size = unit_of(found[MEDIAN])
+            numbers = (f"{found[column] / size:.1f}" for column in columns)
             total = above.sum_ns if above else whole
             share = f"{100 * name.sum_ns / total:.0f} %" if total else ""
             label = (

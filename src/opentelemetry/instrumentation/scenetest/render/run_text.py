@@ -12,7 +12,7 @@ from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination, runs
 from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
-from opentelemetry.instrumentation.scenetest.analyse.durations import Durations, unit_of
+from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, MEDIAN, figures, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, raw_attribute
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
@@ -23,7 +23,7 @@ from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
-_STYLES = {"CLEAN": "bold green", "CONTAMINATED": "bold white on red", "UNKNOWN": "bold black on yellow"}
+_STYLES = {"good": "bold green", "bad": "bold white on red", "doubtful": "bold black on yellow"}
 _SHORT_ID = 8
 _SHOWN_IDS = 3
 _OTHERS = 10
@@ -40,7 +40,7 @@ def console(*, stderr: bool = False) -> Console:
 def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:
     """Print a run: verdict, conditions, command, cases, problems; with their native timings, perhaps as trees."""
     found = contamination.verdict(run)
-    console.print(Text.assemble((found.word, _STYLES[found.word]), "  ", plain(found.reason)))
+    console.print(Text.assemble((found.word, _STYLES[contamination.WORDS[found.word]]), "  ", plain(found.reason)))
     console.print(Text("  ".join(_headline(run))))
     if run.command:
         console.print(Text(f"  {plain(shlex.join(run.command))}", style="dim"))
@@ -180,16 +180,15 @@ def _print_dispatches(
 ) -> None:
     named = {"dispatch": dispatches, **{plain(name): inner for name, inner in (inside or {}).items()}}
     timed = {name: of_name.durations(_counts) for name, of_name in named.items()}
-    rows = [(name, Durations.of(durations)) for name, durations in timed.items() if durations]
+    rows = [(name, figures(durations)) for name, durations in timed.items() if durations]
     rows += native.figures(one for one in dispatches if one.outcome in ("pass", UNKNOWN))
     if rows:
-        table = Table("  ", "", "first", "min", "median", "max", box=None, pad_edge=False, header_style="dim")
+        table = Table("  ", "", *FIGURES, box=None, pad_edge=False, header_style="dim")
         for column in table.columns[2:]:
             column.justify = "right"
-        for label, figures in rows:
-            unit, size = unit_of(figures.median)
-            numbers = (figures.first, figures.minimum, figures.median, figures.maximum)
-            table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in numbers))
+        for label, found in rows:
+            unit, size = unit_of(found[MEDIAN])
+            table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in found.values()))
         console.print(table)
     others = dispatches.others()
     for dispatch in others[:_OTHERS]:

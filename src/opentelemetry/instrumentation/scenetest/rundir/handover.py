@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _FILES = ("CERTIFICATE", "CLIENT_KEY")
 """Suffixes of OTLP variables that hold file paths."""
-_EXIT_WAIT_VARIABLE, _EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
+EXIT_WAIT_VARIABLE, EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
+"""How many seconds exit waits for the delivery by default, and the variable that changes it."""
 _OTLP_TIMEOUT = 10.0
 _LONGEST_WAIT = 86_400.0
 _POLL = 0.005
@@ -167,7 +168,7 @@ def _is_of_distro(name: str) -> bool:
 
 def _patience() -> float:
     """Return for how many seconds to wait: as pid 1 the OTLP timeout, since nothing outlives a container's first."""
-    name, default = _EXIT_WAIT_VARIABLE, _EXIT_WAIT
+    name, default = EXIT_WAIT_VARIABLE, EXIT_WAIT
     if os.getpid() == 1:
         name, default = "OTEL_EXPORTER_OTLP_TIMEOUT", _OTLP_TIMEOUT
     try:

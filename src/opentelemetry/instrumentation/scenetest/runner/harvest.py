@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic_ns, time_ns
 from typing import BinaryIO, TypeAlias
 
-from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.rundir import layout, logs
 
 _Identity: TypeAlias = "tuple[int, int]"
 
@@ -55,8 +55,6 @@ class Harvest:
         Returns:
             A sentence for each log that could not be copied.
         """
-        from opentelemetry.instrumentation.scenetest.rundir import logs
-
         problems: list[str] = []
         for name, file in self._logs():
             try:
@@ -71,7 +69,7 @@ class Harvest:
         stderr = Path(f"/proc/{pid}/fd/2")
         try:
             found = stderr.stat()
-            ours = {_identity(log.stat()) for log in self._directory.glob("*.log")}
+            ours = {_identity(log.stat()) for log in logs.logs_of(self._directory)}
             if stat.S_ISREG(found.st_mode) and _identity(found) not in ours | self._files.keys():
                 self._files[_identity(found)] = (f"stderr-{pid}", stderr.open("rb"))
         except OSError:

@@ -53,6 +53,35 @@ def import_hooks() -> None:
     _ = build, cases, pytest_items, runner, workers
 
 
+def start_item(nodeid: str) -> None:
+    """Note that a pytest item runs. Hook what pytest has loaded past the import hook."""
+    from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
+
+    hook_loaded()
+    pytest_items.start(nodeid)
+
+
+def end_item() -> None:
+    """End the pytest item that started last, and its case if there is one."""
+    from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
+
+    pytest_items.end()
+
+
+def note_error(kind: type[BaseException]) -> None:
+    """Note what the running pytest item failed with. The first error counts."""
+    from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
+
+    pytest_items.note_error(kind)
+
+
+def keep_timings(source: str, text: str) -> None:
+    """Keep captured output in a log of the run if it holds native timings."""
+    from opentelemetry.instrumentation.scenetest.harness.simpler import runner
+
+    runner.keep_timings(source, text)
+
+
 def install() -> None:
     """Hook the harness's modules: those that are loaded now, the others once they are."""
     imports.install({WORKER: hook, SCENE_TEST: hook, SCHEDULER: hook})
