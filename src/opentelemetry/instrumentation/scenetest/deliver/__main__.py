@@ -21,11 +21,9 @@ from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint
 from opentelemetry.instrumentation.scenetest.deliver.delivery import MeasuringError, QuietGuard, Tally
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
+from opentelemetry.instrumentation.scenetest.deliver.retry import MAX_ELAPSED_TIME
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
-
-MAX_ELAPSED_TIME = 300.0
-"""Seconds for which a batch is tried. After that the user has to call `push`."""
 
 _WATCHER = Path(__file__).parent / "watcher.py"
 

@@ -12,6 +12,9 @@ from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
 
 T = TypeVar("T")
 
+MAX_ELAPSED_TIME = 300.0
+"""Seconds for which the watcher tries a batch. After that the user has to call `push`."""
+
 
 @dataclass(frozen=True)
 class RetryPolicy:
