@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.register_assert_rewrite("support.autoload_cells")
+
 pytest_plugins = ["support.recorded", "support.stack", "support.tls", "support.watched"]
 
 
