@@ -70,7 +70,8 @@ def test_conditions_that_could_not_be_written_are_written_before_the_next_dispat
     )
     assert done.returncode == 0, done.stderr
     (recorded,) = only_process(only_run(tmp_path)).cases
-    assert [one.conditions["torch_npu.loaded"] for one in recorded.dispatches] == [False, True]
+    # Nobody saw when the module came: it may have been there in the first dispatch.
+    assert [one.conditions["torch_npu.loaded"] for one in recorded.dispatches] == ["unknown", True]
 
 
 @pytest.mark.parametrize("remove", ["shutil.rmtree(directory)", "os.rename(directory, directory + '-moved')"])

@@ -30,7 +30,7 @@ SOURCE = ROOT / "src"
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 # A group of entry points, a module of the harness, and what a comparison looks for and nothing here sets.
-NOT_ATTRIBUTES = {"torch.backends", "simpler.worker"}
+NOT_ATTRIBUTES = {"torch.backends", "torch.utils.benchmark.utils.timer", "simpler.worker"}
 ATTRIBUTE = re.compile(
     r"(scenetest|simpler|torch|torch_npu|test|process|service|telemetry|vcs|host|error|thread|code)(\.[a-z][a-z0-9_]*)+"
 )

@@ -11,6 +11,7 @@ from support.backends import Backend, serving
 from support.live import PROVIDER, Exported, run_live
 from support.scripts import PROGRAMS, only_process, only_run, record
 
+from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.deliver import spans
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 
@@ -23,7 +24,11 @@ with case("Suite", "c\\udc80", level=2, platform="a2a3sim", nan=float("nan"), bi
     except ValueError: pass
 with dispatch(callable="add", platform="a2a3sim"): pass
 """
-CHANGES_FROM_RUN_TO_RUN = {"scenetest.cpu.pressure", "scenetest.run.id", "scenetest.run.name"}
+CHANGES_FROM_RUN_TO_RUN = {
+    "scenetest.run.id",
+    "scenetest.run.name",
+    *(name for name, condition in CONDITIONS.items() if condition.measured),
+}
 
 
 def one(exported: list[Exported], name: str) -> Exported:
