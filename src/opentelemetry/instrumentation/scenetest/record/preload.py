@@ -49,11 +49,11 @@ def _recording() -> None:
     import atexit
     import gc
 
-    from opentelemetry.instrumentation.scenetest.conditions import logline
+    from opentelemetry.instrumentation.scenetest.conditions import case, logline
     from opentelemetry.instrumentation.scenetest.record import autoload, observe, outcomes
     from opentelemetry.instrumentation.scenetest.rundir import lines
 
-    _ = atexit, gc, logline, lines, observe, outcomes
+    _ = atexit, case, gc, logline, lines, observe, outcomes
     autoload.installed()
 
 
