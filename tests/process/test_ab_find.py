@@ -45,9 +45,13 @@ def test_find_stops_as_soon_as_a_large_change_is_clear(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["verdict"] == ["slower"]
 
 
-def test_find_takes_its_shift_as_the_margin_and_says_that_equal_arms_are_the_same(tmp_path: Path) -> None:
-    done = ab(tmp_path, "--find", "80", "--max-pairs", "8", "--no-warm-up", "--arm", "base=.")
-    assert "-> same: within +-80 %" in done.stdout, done.stdout + done.stderr
+def test_find_takes_its_shift_as_the_margin_within_which_equal_arms_are_the_same(tmp_path: Path) -> None:
+    done = ab(tmp_path, "--find", "80", "--max-pairs", "8", "--no-warm-up", "--json", "--arm", "base=.")
+    document = json.loads(done.stdout)
+    assert document["options"]["margin"] == 0.8
+    ((row,),) = (case["rows"] for case in document["cases"])
+    # One in twenty experiments with equal arms finds a shift, of the size of the noise.
+    assert row["verdict"] == "same" or abs(row["minimum"]["delta"]) < 0.2, done.stdout + done.stderr
     assert "4 pairs: enough to find 80 %" in done.stderr
     assert len(recorded(tmp_path)) == 8
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest.deliver.resources import resource
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
 
 FACTS: dict[str, Any] = {
     "pid": 20,

@@ -12,7 +12,7 @@ from opentelemetry.sdk.util import BoundedList
 from opentelemetry.trace import Link, Status, StatusCode
 
 from opentelemetry.instrumentation.scenetest.rundir.added import Added
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.semantics import clean, span_context, text
 from opentelemetry.instrumentation.scenetest.traceparent import Carried
 

@@ -18,7 +18,7 @@ from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, native_spans
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.rundir import layout, logs, reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import clean, text
 

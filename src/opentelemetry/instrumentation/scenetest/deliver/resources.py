@@ -10,7 +10,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.version import __version__ as sdk_version
 
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.semantics import SCHEMA_URL, clean
 from opentelemetry.instrumentation.scenetest.version import __version__
 

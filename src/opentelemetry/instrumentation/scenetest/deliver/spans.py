@@ -21,7 +21,8 @@ from opentelemetry.instrumentation.scenetest.deliver import added
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, of_run_itself_resource, resource
 from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Journal, Process
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.reader import Journal
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import (
     SCHEMA_URL,

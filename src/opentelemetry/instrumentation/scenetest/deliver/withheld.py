@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.reader import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _MARKS = (b'"flags":', b'"live":true')

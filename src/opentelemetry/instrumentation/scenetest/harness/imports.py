@@ -51,11 +51,11 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        if _finder is not None:
+        if module.__name__ in _finder.watched:
             self._loaded(module)
 
 
-_finder: _Finder | None = None
+_finder = _Finder()
 
 
 def install(watched: Mapping[str, Callable[[ModuleType], None]]) -> None:
@@ -64,17 +64,13 @@ def install(watched: Mapping[str, Callable[[ModuleType], None]]) -> None:
     Args:
         watched: what to call, by the name of the module.
     """
-    global _finder
-    if _finder is None:
-        _finder = _Finder()
+    if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
     _finder.watched.update(watched)
 
 
 def uninstall() -> None:
     """Take the finder out again."""
-    global _finder
-    if _finder is not None:
-        if _finder in sys.meta_path:
-            sys.meta_path.remove(_finder)  # type: ignore[arg-type]
-        _finder = None
+    _finder.watched.clear()
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)  # type: ignore[arg-type]

@@ -34,18 +34,18 @@ def in_use() -> bool:
     api = sys.modules.get(_API)
     if api is None:
         return False
-    return _api is not None or not is_initializing(api)
+    return _loaded.api is not None or not is_initializing(api)
 
 
 def is_suppressed() -> bool:
     """Tell whether the program has switched instrumentations off here, with `suppress_instrumentation()`."""
-    return in_use() and bool((_api or _Api()).get_value(_SUPPRESS))
+    return in_use() and bool((_loaded.api or _Api()).get_value(_SUPPRESS))
 
 
 def parent() -> Parent | None:
     """Return the caller's current span, else the `TRACEPARENT` that the user set, else nothing."""
     if in_use():
-        api = _api or _Api()
+        api = _loaded.api or _Api()
         span = api.get_current_span()
         current = span.get_span_context()
         if current.is_valid:
@@ -68,7 +68,7 @@ def begin_trace(name: str) -> tuple[str, Carried]:
     trace_id = os.urandom(16).hex()
     carried = sampling.of_root(trace_id)
     if in_use() and (carried is None or carried.is_sampled):
-        provider = (_api or _Api()).get_tracer_provider()
+        provider = (_loaded.api or _Api()).get_tracer_provider()
         of_program = sampling.by_provider(provider, int(trace_id, 16), name)
         if of_program is not None:
             ours = of_program.flags if carried is None else carried.flags
@@ -84,7 +84,7 @@ def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | f
     """
     if not in_use():
         return None
-    resource = getattr(given or (_api or _Api()).get_tracer_provider(), "resource", None)
+    resource = getattr(given or (_loaded.api or _Api()).get_tracer_provider(), "resource", None)
     attributes: Mapping[str, object] = getattr(resource, "attributes", None) or {}
     return {
         key: value
@@ -95,7 +95,7 @@ def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | f
 
 def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, CurrentSpan]:
     """Make a span of ours the current one; return what `restore` needs, and the span, which takes what is set on it."""
-    api = _api or _Api()
+    api = _loaded.api or _Api()
     flags = api.sampled if carried.handed_on == SAMPLED.flags else api.trace_flags(carried.handed_on)
     state = api.trace_state([carried.state]) if carried.state else None
     span = api.span(api.span_context(int(trace_id, 16), span_id, False, flags, state), carried)
@@ -104,7 +104,7 @@ def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, Cur
 
 def attach_span(span: Span) -> Attached:
     """Make any span the current one, and return what `restore` needs."""
-    api = _api or _Api()
+    api = _loaded.api or _Api()
     before = api.get_current()
     ours = api.set_span_in_context(span, before)
     api.attach(ours)
@@ -113,7 +113,7 @@ def attach_span(span: Span) -> Attached:
 
 def restore(attached: Attached) -> None:
     """Go back to the context before `attach`, unless somebody else's span is current by now."""
-    api = _api or _Api()
+    api = _loaded.api or _Api()
     before, ours, span = attached
     # To look at the span takes five times as long as to look at the context, which is mostly still the same.
     if api.get_current() is ours or api.get_current_span() is span:
@@ -124,7 +124,6 @@ class _Api:
     """The parts of the API that a dispatch needs, looked up once: an import statement costs as much as the call."""
 
     def __init__(self) -> None:
-        global _api
         from opentelemetry import context, trace
         from opentelemetry.instrumentation.scenetest.record.current_span import CurrentSpan
 
@@ -139,7 +138,13 @@ class _Api:
         self.sampled = trace.TraceFlags(SAMPLED.flags)
         self.trace_flags = trace.TraceFlags
         self.trace_state = trace.TraceState.from_header
-        _api = self
+        _loaded.api = self
 
 
-_api: _Api | None = None
+class _Loaded:
+    """Owns the parts of the API, once they were looked up."""
+
+    api: _Api | None = None
+
+
+_loaded = _Loaded()

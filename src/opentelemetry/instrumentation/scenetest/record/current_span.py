@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import cast
 
 from opentelemetry.trace import Span, SpanContext, Status, StatusCode, format_span_id, format_trace_id
@@ -183,14 +184,9 @@ def _limit(name: str, default: int) -> int:
     return int(given) if given.isdecimal() else default
 
 
+@lru_cache(maxsize=1)
 def _limits() -> _Limits:
-    global _limits_known
-    if _limits_known is None:
-        _limits_known = _Limits()
-    return _limits_known
-
-
-_limits_known: _Limits | None = None
+    return _Limits()
 
 
 def _bounded(attributes: Attributes) -> dict[str, object]:

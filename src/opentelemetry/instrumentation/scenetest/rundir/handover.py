@@ -35,29 +35,33 @@ _PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _TOOL = "opentelemetry.instrumentation.auto_instrumentation"
 _OTHERS_SITE = os.path.join("opentelemetry", "instrumentation", "auto_instrumentation")
 
-_run_file: tuple[int, writer.Identity | None] | None = None
-"""The descriptor and identity of the run's own file, which this process holds the lock of."""
+
+class _Held:
+    """Owns the lock on `run.json` that this process holds: the file's descriptor and identity."""
+
+    run_file: tuple[int, writer.Identity | None] | None = None
+
+
+_held = _Held()
 
 
 def hold(directory: str) -> None:
     """Lock `run.json` unless its creator holds it. After `exec` we may be the creator."""
-    global _run_file
     try:
         descriptor = writer.open_apart(os.path.join(directory, layout.RUN_FILE), os.O_RDWR)
     except OSError:
         return
     if liveness.try_lock(descriptor):
-        _run_file = descriptor, writer.identity(descriptor)
+        _held.run_file = descriptor, writer.identity(descriptor)
     else:
         os.close(descriptor)
 
 
 def release() -> None:
     """Let go of the run; in a forked child, of the descriptor that it inherited."""
-    global _run_file
-    if _run_file is not None:
-        writer.close_own(*_run_file)
-        _run_file = None
+    if _held.run_file is not None:
+        writer.close_own(*_held.run_file)
+        _held.run_file = None
 
 
 def start(directory: str) -> None:

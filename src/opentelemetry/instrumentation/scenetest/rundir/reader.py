@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, cast
 
 from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import added, layout, liveness
+from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Change, Span
 from opentelemetry.instrumentation.scenetest.rundir.validate import masked, well_formed
 from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
@@ -29,47 +30,6 @@ _CONDITIONS = b'{"kind":"conditions"'
 _NEVER = 1 << 63
 _SPAN_ID, _TRACE_ID = "0" * 16, "0" * 32
 _LONGEST_LINE = 1 << 24
-
-Ended = Literal["clean", "lost", "not recorded", "not_seen", "running"]
-
-
-@dataclass(slots=True)
-class Process:
-    """What a journal says about the process that wrote it.
-
-    Attributes:
-        path: the journal.
-        facts: the fields of its `process` line.
-        conditions: the set in force at the point that was read to; after the end the last one.
-        ended: `clean` with an `end` line, `running` while its lock is held; else `lost` if a case or dispatch was
-            open, and `not_seen` if none was: it may have gone on by exec, or ended by `os._exit`. `not recorded`
-            for a run that was made of logs alone.
-        sets: every set of conditions that was in force, in order.
-        unobserved: the process was lost, and nobody looked at its conditions after its last dispatch began.
-        unflushed: the program's own tracer provider could not be made to export what was made on it.
-        torn_lines: lines that could not be read.
-        incomplete: a write failed, so a missing end proves nothing.
-    """
-
-    path: Path
-    facts: dict[str, Any]
-    conditions: dict[str, Value]
-    ended: Ended = "lost"
-    torn_lines: int = 0
-    incomplete: bool = False
-    sets: list[dict[str, Value]] = field(default_factory=list[dict[str, Value]])
-    unobserved: bool = False
-    unflushed: bool = False
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return int(self.facts.get("pid", 0))
-
-    def unix_ns(self, monotonic_ns: int) -> int:
-        """Return the wall-clock time of a monotonic one, by the process's one anchor, in Unix nanoseconds."""
-        anchor = self.facts["anchor"]
-        return monotonic_ns + int(anchor["unix_ns"]) - int(anchor["monotonic_ns"])
 
 
 class NotAJournalError(ValueError):
