@@ -31,7 +31,7 @@ def worded(value: Value | None) -> str:
     """Return a value as a reader takes it in."""
     if value is None:
         return "n/a"
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value) or "none"
 
 
 def columns(

@@ -235,4 +235,4 @@ def _in_table_order(conditions: dict[str, Value]) -> list[tuple[str, Value]]:
 
 
 def _worded(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or "none"
