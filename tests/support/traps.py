@@ -76,7 +76,7 @@ def verdict(
 
 def said(comparison: Comparison) -> str:
     """The answer in one word: the verdict of the one case, or why there is none."""
-    if not comparison.gate.same:
+    if not comparison.gate.comparable:
         return "not the same ruler: " + ", ".join(one.attribute for one in comparison.gate.differences)
     if not comparison.compared:
         return "nothing compared"

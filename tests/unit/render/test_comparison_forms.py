@@ -70,7 +70,7 @@ def facts(found: Document) -> Iterator[str]:
     """What a reader has to learn: verdicts with their reasons, what was left out, what was allowed, what differs."""
     yield found.headline
     yield found.ending.split(". (exit")[0]
-    if found.ruler.same:
+    if found.ruler.comparable:
         yield found.summary
     yield from (*found.warnings, *found.stamps, *found.notes, *found.unrecorded)
     yield from (one.text for one in found.left_out)

@@ -19,6 +19,8 @@ from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, flush, say
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.render.layout import print_line
+from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.runner import arms, environments, worktrees
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
@@ -120,7 +122,7 @@ def _measure(experiment: Experiment, limits: Limits, asked: Mapping[str, Any], *
         if warm_up:
             experiment.warm_up()
             comparison = _judge(experiment, asked, warm_up=True)
-            if not comparison.gate.same:
+            if not comparison.gate.comparable:
                 return _finish(comparison, asked, autoload)
         measure(experiment, limits, lambda: _judge(experiment, asked))
     except KeyboardInterrupt:
@@ -190,12 +192,12 @@ def _judge(experiment: Experiment, asked: Mapping[str, Any], *, warm_up: bool = 
 
 def _finish(comparison: Comparison, asked: Mapping[str, Any], autoload: bool) -> int:
     """Print the comparison, with the answer to `--autoload` first, and return the exit code."""
-    if autoload and comparison.gate.same:
+    if autoload and comparison.gate.comparable:
         from opentelemetry.instrumentation.scenetest.render.autoload_text import cost
 
         for line in cost(comparison):
             if asked["form"] == "json":
                 say(line)
             else:
-                click.echo(line)
+                print_line(console(), line, indent=4)
     return compare.finish(comparison, asked)

@@ -16,7 +16,7 @@ from opentelemetry.instrumentation.scenetest.cli.exits import say
 from opentelemetry.instrumentation.scenetest.conditions import groups
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.exits import Exit
-from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
+from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
 TYPE_CHECKING = False
@@ -184,7 +184,7 @@ def print_as(comparison: Comparison, form: Format, code: Exit, reason: str) -> N
     elif form == "markdown":
         click.echo(markdown(found), nl=False)
     else:
-        print_comparison(PlainConsole(soft_wrap=True, highlight=False), found)
+        print_comparison(console(), found)
 
 
 def exit_code(comparison: Comparison, fail_slower: float | None) -> tuple[Exit, str]:
@@ -197,7 +197,7 @@ def exit_code(comparison: Comparison, fail_slower: float | None) -> tuple[Exit, 
     from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
     from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
 
-    if not comparison.gate.same:
+    if not comparison.gate.comparable:
         return Exit.NOT_THE_SAME_RULER, "No number"
     if comparison.one_arm:
         return Exit.DONE, ""

@@ -10,11 +10,14 @@ from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.cli import checks
 from opentelemetry.instrumentation.scenetest.exits import Exit
-from opentelemetry.instrumentation.scenetest.render import run_text
+from opentelemetry.instrumentation.scenetest.render.layout import print_line
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.runner import interpreter
 
 _STYLES = {"ok": "green", "note": "yellow", "wrong": "bold white on red"}
+_WIDE = 90
+"""From this width on the messages stand in a column of their own."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -44,11 +47,12 @@ def doctor(imports_torch: bool, store: str | None, as_json: bool, command: tuple
 
 
 def _print(found: list[checks.Check]) -> None:
-    console = run_text.console()
+    screen = console()
     width = max(len(check.name) for check in found)
+    indent = width + 9 if screen.width >= _WIDE else 7
     for check in found:
         line = Text.assemble((f"{check.status:<5}", _STYLES[check.status]), f"  {check.name:<{width}}  ")
         line.append(plain(check.message))
-        console.print(line)
+        print_line(screen, line, indent=indent)
         if check.hint:
-            console.print(Text(f"{'':<{width + 9}}{plain(check.hint)}", style="dim"))
+            print_line(screen, f"{'':<{indent}}{plain(check.hint)}", indent=indent, style="dim")

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import textwrap
 from typing import NoReturn
 
 import click
@@ -21,11 +22,25 @@ def say(message: str, who: str = PROGRAM) -> None:
 
 
 def tell(line: str) -> None:
-    """Print one line on standard error. A full disk or a reader that has left never changes how a command ends."""
+    """Print one line on standard error, folded between words at a terminal.
+
+    A full disk or a reader that has left never changes how a command ends.
+    """
     try:
-        click.echo("\n".join(map(plain, line.split("\n"))), err=True)
+        lines = [plain(each) for each in line.split("\n")]
+        if sys.stderr.isatty():
+            lines = [folded for each in lines for folded in _folded(each)]
+        click.echo("\n".join(lines), err=True)
     except OSError:
         discard_output(2)
+
+
+def _folded(line: str) -> list[str]:
+    given = os.environ.get("COLUMNS", "")
+    width = int(given) if given.isdigit() else os.get_terminal_size(sys.stderr.fileno()).columns
+    return textwrap.wrap(line, width or 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [
+        ""
+    ]
 
 
 def flush() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.cli.output import whole_file
 from opentelemetry.instrumentation.scenetest.render.formats import FORMATS
 from opentelemetry.instrumentation.scenetest.sources import stores
 
@@ -22,10 +22,5 @@ from opentelemetry.instrumentation.scenetest.sources import stores
 def export(run: str, store: str | None, form: str, output: Path | None) -> None:
     """Write one run as OTLP JSON lines, or as a trace for ui.perfetto.dev and chrome://tracing."""
     directory = stores.find(run, store)
-    try:
-        with output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout) as stream:
-            FORMATS[form](directory, stream)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise BadInputError(f"{output or 'standard output'} can't be written: {error.strerror}") from error
+    with whole_file(output) if output else nullcontext(sys.stdout) as stream:
+        FORMATS[form](directory, stream)

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from opentelemetry.instrumentation.scenetest import destination
@@ -28,6 +27,7 @@ from opentelemetry.instrumentation.scenetest.deliver.withheld import sentences a
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
 from opentelemetry.instrumentation.scenetest.sources import stores
 
@@ -108,10 +108,10 @@ def push_all(
         TextColumn("{task.completed} spans"),
         TimeRemainingColumn(),
     )
-    console = Console(stderr=True)
+    screen = console(stderr=True)
     exporter = delivery.exporter_for(to)
     try:
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
             for done, directory in enumerate(directories):
                 try:
                     problem = _push(directory, exporter, to, total, progress, withheld)

@@ -7,11 +7,17 @@ from typing import Any
 
 import click
 
+from opentelemetry.instrumentation.scenetest.analyse.compare.gate import ALLOW_NOT_RECORDED
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.arm_options import source_options, split_arms
 from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, compared, comparison_options, exit_code
-from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.cli.exits import say
+from opentelemetry.instrumentation.scenetest.cli.output import whole_file
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.render.comparison_document import Document
 
 
 @click.command(cls=ArmsCommand)
@@ -22,13 +28,13 @@ from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False),
+    type=click.Path(dir_okay=False, path_type=Path),
     default="report.html",
     show_default=True,
     help="File to write.",
 )
 @comparison_options
-def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output: str, **asked: Any) -> int:
+def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output: Path, **asked: Any) -> int:
     """Write a page that needs no network: verdict, conditions side by side, every round a point.
 
     Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
@@ -39,9 +45,27 @@ def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output:
     base, *others = read_arms(split_arms(arms, least=1), store, jaeger)
     found = compared(base, others[0] if others else None, asked)
     code, reason = exit_code(found, asked["fail_slower"])
-    try:
-        Path(output).write_text(page(document(found, code, reason)), "utf-8")
-    except OSError as error:
-        raise BadInputError(f"{output} can't be written ({error.strerror}); name another file with -o") from None
+    shown = document(found, code, reason)
+    text = page(shown)
+    with whole_file(output) as stream:
+        stream.write(text)
     click.echo(output)
+    if code:
+        say(_in_one_sentence(shown))
     return code
+
+
+def _in_one_sentence(shown: Document) -> str:
+    """Return why the exit code is not 0, and the way out."""
+    if shown.ruler.comparable:
+        return shown.ending
+    differ = [one.attribute for one in shown.refusal.rows]
+    more = f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
+    why = [f"{', '.join(differ[:_NAMED])}{more} differ or are unknown"] if differ else []
+    told = "; ".join([*why, *shown.unrecorded])
+    allowed = "KEY" if differ else ALLOW_NOT_RECORDED
+    way_out = f"The page shows them; to accept it, add --allow {allowed}. (exit {shown.exit_code})"
+    return f"{shown.headline}, so no verdict: {told}. {way_out}"
+
+
+_NAMED = 3

@@ -13,7 +13,6 @@ from time import time
 from typing import Literal, TypeAlias
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination
@@ -21,15 +20,16 @@ from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
+from opentelemetry.instrumentation.scenetest.render.layout import Row as Line
+from opentelemetry.instrumentation.scenetest.render.layout import print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
-from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
+from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
 from opentelemetry.instrumentation.scenetest.sources import runs as source
 from opentelemetry.instrumentation.scenetest.sources import stores
 
 Verdict: TypeAlias = "contamination.Word | Literal['EMPTY']"
 
-_UNLIMITED = 10_000
 _UNITS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3}
 _PERIODS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -201,33 +201,33 @@ def _file_size(path: Path) -> Iterator[int]:
 
 
 def _print(rows: Sequence[Row]) -> None:
-    table = Table("name", "started", "verdict", "ruler", "cases", "outcome", "delivered", "size", box=None)
-    table.pad_edge, table.header_style = False, "dim"
-    for column in (table.columns[4], table.columns[7]):
-        column.justify = "right"
+    titles = ("name", "started", "verdict", "ruler", "cases", "outcome", "delivered", "size")
+    lines: list[Line] = []
     colors = {"good": "green", "bad": "red", "doubtful": "yellow"}
     for row in rows:
         started = datetime.fromisoformat(row.started).astimezone() if row.started else None
-        table.add_row(
+        color = "dim" if row.verdict == "EMPTY" else colors[contamination.WORDS[row.verdict]]
+        cells = [
             plain(row.name),
             f"{started:%d %b %H:%M}" if started else "-",
-            Text(row.verdict, "dim" if row.verdict == "EMPTY" else colors[contamination.WORDS[row.verdict]]),
+            Text(row.verdict, color),
             row.ruler,
             str(row.cases),
             row.outcome,
             "yes" if row.delivered else "no",
             _sized(row.bytes),
-        )
-    # A name that is cut is none that a command takes.
-    PlainConsole(highlight=False, markup=False, soft_wrap=True, width=_UNLIMITED).print(table)
+        ]
+        lines.append(Line(cells))
+    print_table(console(), titles, lines, numbers=(titles.index("cases"), titles.index("size")))
 
 
 def _sized(count: int) -> str:
+    size = float(count)
     for unit in ("B", "KB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}"
-        count = round(count / 1000, 1)  # type: ignore[assignment]
-    return f"{count:.1f} GB"
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size = round(size / 1000, 1)
+    return f"{size:.1f} GB"
 
 
 def _seconds(age: str) -> float:

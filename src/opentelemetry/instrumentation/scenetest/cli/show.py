@@ -15,6 +15,7 @@ from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render import run_json, run_text
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 
@@ -45,12 +46,12 @@ def show(
         native = loaded.native() if with_native else None
         click.echo(json.dumps(run_json.document(loaded, native), indent=2))
     elif as_line:
-        run_text.console().print(_line(loaded))
+        click.echo(_line(loaded))
     else:
-        console = run_text.console()
-        run_text.print_run(console, loaded, NativeView(loaded.native()), with_tree=with_native)
+        screen = console()
+        run_text.print_run(screen, loaded, NativeView(loaded.native()), with_tree=with_native)
         if with_conditions:
-            run_text.print_conditions(console, loaded)
+            run_text.print_conditions(screen, loaded)
     found = contamination.verdict(loaded)
     if require and found.word != require.upper():
         sentence = f"{loaded.path.name} is {found.word}, not {require.upper()}: {found.reason}"
@@ -74,4 +75,4 @@ def print_summary(directory: Path) -> None:
         BadInputError: nothing was recorded in it.
     """
     loaded = runs.load(directory)
-    run_text.print_run(run_text.console(stderr=True), loaded, NativeView(loaded.native()))
+    run_text.print_run(console(stderr=True), loaded, NativeView(loaded.native()))

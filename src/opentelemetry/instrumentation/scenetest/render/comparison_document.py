@@ -56,9 +56,15 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Ruler:
-    """Whether the rulers are the same, with the values by run."""
+    """Whether the ruler is the same, with the values by run.
+
+    Attributes:
+        same: nothing differs, and everything was recorded.
+        comparable: it is the same, or everything that differs was allowed.
+    """
 
     same: bool
+    comparable: bool
     differences: Mapping[str, Any]
     allowed: Mapping[str, Any]
     not_recorded: Mapping[str, int]
@@ -212,6 +218,7 @@ def document(comparison: Comparison, code: Exit = Exit.DONE, reason: str = "") -
         notes=list(_notes(comparison)),
         ruler=Ruler(
             same=found.same,
+            comparable=found.comparable,
             differences=_differences(found.differences),
             allowed=_differences(found.allowed),
             not_recorded=dict(found.not_recorded),
@@ -234,9 +241,11 @@ def document(comparison: Comparison, code: Exit = Exit.DONE, reason: str = "") -
 
 
 def _headline(comparison: Comparison) -> str:
-    if not comparison.gate.same:
+    if not comparison.gate.comparable:
         return "NOT THE SAME RULER"
-    return "SAME RULER" if comparison.compared or comparison.one_arm else "NOTHING COMPARED"
+    if not (comparison.compared or comparison.one_arm):
+        return "NOTHING COMPARED"
+    return "SAME RULER" if comparison.gate.same else "NOT THE SAME RULER, AS ALLOWED"
 
 
 def _differences(differences: Iterable[Difference]) -> Mapping[str, Any]:
@@ -248,7 +257,7 @@ def _key(key: Key) -> Mapping[str, Any]:
 
 
 def _notes(comparison: Comparison) -> Iterable[str]:
-    if comparison.context and comparison.gate.same:
+    if comparison.context and comparison.gate.comparable:
         titles, rows = ruler_words.columns(comparison, comparison.context, by_arm=True)
         for attribute, values in rows:
             yield f"{attribute} differs: " + ", ".join(f"{t} {v}" for t, v in zip(titles, values, strict=True))

@@ -19,7 +19,7 @@ def markdown(document: Document) -> str:
 def _markdown(document: Document) -> Iterable[str]:
     for warning in document.warnings:
         yield f"> **Warning** {markdown_text(warning)}\n"
-    yield f"**{document.headline}**" + (f"  {markdown_text(document.summary)}\n" if document.ruler.same else "\n")
+    yield f"**{document.headline}**" + (f"  {markdown_text(document.summary)}\n" if document.ruler.comparable else "\n")
     yield from _refusal(document)
     for stamp in document.stamps:
         yield f"> **{markdown_text(stamp)}**\n"

@@ -11,61 +11,63 @@ from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
+from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 
 _HEADLINES = {
     "SAME RULER": "bold green",
     "NOT THE SAME RULER": "bold white on red",
+    "NOT THE SAME RULER, AS ALLOWED": "bold black on yellow",
     "NOTHING COMPARED": "bold black on yellow",
 }
 _VERDICTS = {"faster": "bold green", "slower": "bold red", "same": "bold"}
 _NO_ANSWER = "bold yellow"
 _PAIRS_A_LINE = 8
+_LABEL, _NUMBER = 10, 9
+"""Widths of the first column of the pairs, and of the others."""
+_DEEPER = 4
+"""Where the other lines of a folded one begin."""
 
 
 def print_comparison(console: Console, document: Document) -> None:
     """Print a comparison, or why there is none."""
     for warning in document.warnings:
-        console.print(Text(plain(f"WARNING  {warning}"), style=_NO_ANSWER))
-    beside = f"  {plain(document.summary)}" if document.ruler.same else ""
-    console.print(Text.assemble((document.headline, _HEADLINES[document.headline]), beside))
+        print_line(console, plain(f"WARNING  {warning}"), indent=_DEEPER, style=_NO_ANSWER)
+    beside = f"  {plain(document.summary)}" if document.ruler.comparable else ""
+    headline = Text.assemble((document.headline, _HEADLINES[document.headline]), beside)
+    print_line(console, headline, indent=_DEEPER)
     _print_refusal(console, document)
     for stamp in document.stamps:
-        console.print(Text(plain(stamp), style=_NO_ANSWER))
+        print_line(console, plain(stamp), indent=_DEEPER, style=_NO_ANSWER)
     for case in document.cases:
         for row in case.rows:
             if row.role == "named":
                 beside = f"  ({case.pressure_text})" if case.pressure_text else ""
-                console.print(Text(plain(f"{case.title}  {row.name}  ")), _verdict(row), Text(beside), sep="")
+                line = Text.assemble(plain(f"{case.title}  {row.name}  "), _verdict(row), beside)
+                print_line(console, line, indent=_DEEPER)
     for note in document.notes:
-        console.print(Text(plain(f"note: {note}"), style="dim"))
+        print_line(console, plain(f"note: {note}"), indent=_DEEPER, style="dim")
     for one in document.left_out:
-        console.print(Text(plain(f"left out: {one.text}"), style="dim"))
+        print_line(console, plain(f"left out: {one.text}"), indent=_DEEPER, style="dim")
     for case in document.cases:
         _print_case(console, case)
     if document.ending:
-        console.print(Text(document.ending))
+        print_line(console, document.ending)
 
 
 def _print_refusal(console: Console, document: Document) -> None:
     sheet = document.refusal
     if sheet.rows:
-        widths = [
-            max(map(len, column)) for column in zip(sheet.titles, *(one.values for one in sheet.rows), strict=True)
+        rows = [
+            Row([one.attribute, *map(plain, one.values)], "red", one.why if one is of_reason[-1] else "")
+            for _, group in groupby(sheet.rows, key=lambda one: one.why)
+            for of_reason in [list(group)]
+            for one in of_reason
         ]
-        first = max(len(one.attribute) for one in sheet.rows)
-        console.print(_line("", first, sheet.titles, widths), style="bold")
-        for reason, of_reason in groupby(sheet.rows, key=lambda one: one.why):
-            for one in of_reason:
-                console.print(_line(one.attribute, first, one.values, widths), style="red")
-            console.print(Text(f"    {reason}", style="dim"))
+        titles = ("", *map(plain, sheet.titles))
+        print_table(console, titles, rows, indent=2, title_style="bold", stacked=True)
     for line in document.unrecorded:
-        console.print(Text(plain(f"  {line}; --allow not-recorded accepts that")))
-
-
-def _line(attribute: str, first: int, values: Sequence[str], widths: Sequence[int]) -> Text:
-    cells = (f"{value:<{width}}" for value, width in zip(values, widths, strict=True))
-    return Text(plain(f"  {attribute:<{first}}  {'  '.join(cells)}".rstrip()))
+        print_line(console, plain(f"  {line}; --allow not-recorded accepts that"), indent=_DEEPER)
 
 
 def _verdict(row: RowDocument) -> Text:
@@ -74,21 +76,22 @@ def _verdict(row: RowDocument) -> Text:
 
 def _print_case(console: Console, case: CaseDocument) -> None:
     console.print()
-    console.print(Text(plain(case.title), style="bold"))
+    print_line(console, plain(case.title), style="bold")
     for row in case.rows:
-        console.print(Text(plain(f"  {row.head}")))
+        print_line(console, plain(f"  {row.head}"), indent=_DEEPER)
         _print_pairs(console, row)
         for line in row.lines:
-            console.print(Text(plain(f"    {line}")))
-        console.print(Text("  "), _verdict(row), sep="")
+            print_line(console, plain(f"    {line}"), indent=_DEEPER + 2)
+        print_line(console, Text("  ") + _verdict(row), indent=_DEEPER + 2)
 
 
 def _print_pairs(console: Console, row: RowDocument) -> None:
     if not row.pairs:
         return
     unit, size = unit_of(float(np.median([pair["base_ns"] for pair in row.pairs])))
-    for start in range(0, len(row.pairs), _PAIRS_A_LINE):
-        pairs = row.pairs[start : start + _PAIRS_A_LINE]
+    a_line = max(1, min(_PAIRS_A_LINE, (console.width - _LABEL - _DEEPER) // _NUMBER))
+    for start in range(0, len(row.pairs), a_line):
+        pairs = row.pairs[start : start + a_line]
         base, measure = [pair["base_ns"] / size for pair in pairs], [pair["measure_ns"] / size for pair in pairs]
         _print_numbers(console, f"base, {unit}", [f"{time:.1f}" for time in base])
         _print_numbers(console, "measure", [f"{time:.1f}" for time in measure])
@@ -96,4 +99,5 @@ def _print_pairs(console: Console, row: RowDocument) -> None:
 
 
 def _print_numbers(console: Console, label: str, numbers: Sequence[str]) -> None:
-    console.print(Text(f"    {label:<10}" + "".join(f"{number:>9}" for number in numbers)))
+    cells = "".join(f"{number:>{_NUMBER}}" for number in numbers)
+    console.print(Text(f"{'':<{_DEEPER}}{label:<{_LABEL}}{cells}"))

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
-from rich.table import Table
 
 from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, FIRST, MEDIAN, figures, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, Pass, passes
 from opentelemetry.instrumentation.scenetest.analyse.tree import tree
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Counts, Native, Placed
+from opentelemetry.instrumentation.scenetest.render.layout import Row, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
@@ -51,10 +51,8 @@ class NativeView:
             return
         whole = sum(owner.duration_ns or 0 for owner in owners)
         columns = [name for name in FIGURES if name != FIRST]
-        table = Table(f"  {title}", "count", "", *columns, "share", box=None, pad_edge=False)
-        table.header_style = "dim"
-        for column in (table.columns[1], *table.columns[3:]):
-            column.justify = "right"
+        titles = (title, "count", "", *columns, "share")
+        rows: list[Row] = []
         for depth, name, above in root.walk():
             found = figures(name.durations)
             unit, size = unit_of(found[MEDIAN])
@@ -64,8 +62,8 @@ class NativeView:
             label = (
                 name.name.removeprefix(above.name) if above and name.name.startswith(f"{above.name}.") else name.name
             )
-            table.add_row(f"{'  ' * (depth + 2)}{plain(label)}", str(len(name.durations)), unit, *numbers, share)
-        console.print(table)
+            rows.append(Row([f"{'  ' * (depth + 1)}{plain(label)}", str(len(name.durations)), unit, *numbers, share]))
+        print_table(console, titles, rows, indent=2, numbers=(1, *range(3, len(titles))))
 
 
 def accounting(counts: Counts) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -21,3 +23,15 @@ class PlainConsole(Console):
             else:
                 lines = (plain(line) for line in segment.text.split("\n"))
                 yield Segment("\n".join(lines), segment.style)
+
+
+def console(*, stderr: bool = False) -> PlainConsole:
+    """Return a console as wide as the reader's terminal; elsewhere, as in a file, lines have any length."""
+    stream = sys.stderr if stderr else sys.stdout
+    has_width = os.environ.get("COLUMNS", "").isdigit() or (stream is not None and stream.isatty())  # pyright: ignore[reportUnnecessaryComparison]: closed streams are None
+    return PlainConsole(
+        stderr=stderr, soft_wrap=True, highlight=False, markup=False, width=None if has_width else _UNLIMITED
+    )
+
+
+_UNLIMITED = 10_000

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination, runs
@@ -18,9 +17,9 @@ from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_N
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
+from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView, accounting
 from opentelemetry.instrumentation.scenetest.render.plain import plain
-from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _STYLES = {"good": "bold green", "bad": "bold white on red", "doubtful": "bold black on yellow"}
@@ -28,41 +27,38 @@ _SHORT_ID = 8
 _SHOWN_IDS = 3
 _OTHERS = 10
 """Rounds of a case that did not pass, of which each is told."""
-_WIDE = 40
-_UNLIMITED = 10_000
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Return a console that cuts nothing on a narrow terminal: a number that is cut reads as another one."""
-    return PlainConsole(stderr=stderr, soft_wrap=True, highlight=False, width=_UNLIMITED)
+_DEEPER = 4
+"""Where the other lines of a folded one begin."""
 
 
 def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:
     """Print a run: verdict, conditions, command, cases, problems; with their native timings, perhaps as trees."""
     found = contamination.verdict(run)
-    console.print(Text.assemble((found.word, _STYLES[contamination.WORDS[found.word]]), "  ", plain(found.reason)))
-    console.print(Text("  ".join(_headline(run))))
+    verdict = Text.assemble((found.word, _STYLES[contamination.WORDS[found.word]]), "  ", plain(found.reason))
+    print_line(console, verdict, indent=_DEEPER)
+    print_line(console, "  ".join(_headline(run)), indent=_DEEPER)
     if run.command:
-        console.print(Text(f"  {plain(shlex.join(run.command))}", style="dim"))
+        print_line(console, f"  {plain(shlex.join(run.command))}", indent=_DEEPER, style="dim", end=" \\")
     for process in run.processes:
         _print_process(console, process, native, with_pid=len(run.processes) > 1, with_tree=with_tree)
     if line := accounting(native.counts):
-        console.print(Text(f"  {line}"))
+        print_line(console, f"  {line}", indent=_DEEPER)
     for line in _remarks(run):
-        console.print(Text(line, style="yellow"))
+        print_line(console, line, indent=_DEEPER, style="yellow")
 
 
 def print_conditions(console: Console, run: Run) -> None:
     """Print every condition of every process, with its use and how it was observed."""
     for process in run.processes:
-        console.print(Text(f"\nprocess {process.record.pid}, ended: {process.record.ended}", style="bold"))
-        shown = [(key, plain(_worded(value))) for key, value in _in_table_order(process.record.conditions)]
-        keys = max((len(key) for key, _ in shown), default=0)
-        values = max((len(value) for _, value in shown if len(value) < _WIDE), default=0)
-        for attribute, value in shown:
+        console.print()
+        print_line(console, f"process {process.record.pid}, ended: {process.record.ended}", style="bold")
+        rows: list[Row] = []
+        for attribute, value in _in_table_order(process.record.conditions):
             use, observed = _declared(attribute)
-            console.print(Text(f"  {attribute:<{keys}}  {value:<{values}}  {use:<7}  "), end="")
-            console.print(Text(observed, style="dim"))
+            rows.append(Row([attribute, plain(_worded(value)), use, Text(observed, "dim")]))
+        print_table(
+            console, ("condition", "value", "use", "how it is observed"), rows, indent=2, stacked=True, widest=40
+        )
 
 
 def _declared(attribute: str) -> tuple[str, str]:
@@ -101,9 +97,9 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
     pid = f"  pid {process.record.pid}" if with_pid else ""
     ended = {"lost": "  the process was lost", "running": "  still running"}.get(process.record.ended, "")
     if not process.cases and not process.dispatches:
-        console.print(Text(f"{plain(_script(process))}  no case and no dispatch{pid}{ended}"))
+        print_line(console, f"{plain(_script(process))}  no case and no dispatch{pid}{ended}", indent=_DEEPER)
     for case in process.cases:
-        console.print(Text(_case_line(case) + pid + ended))
+        print_line(console, _case_line(case) + pid + ended, indent=_DEEPER)
         _print_rounds(console, case.dispatches, native)
         _print_changes(console, case.dispatches, case.span)
         if with_tree:
@@ -113,7 +109,7 @@ def _print_process(console: Console, process: Process, native: NativeView, *, wi
     for dispatch in process.dispatches:
         groups[str(dispatch.attributes.get("scenetest.callable", "outside any case"))].append(dispatch)
     for name, dispatches in groups.items():
-        console.print(Text(f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}"))
+        print_line(console, f"{plain(name)}  {_rounds(dispatches, None)}{pid}{ended}", indent=_DEEPER)
         _print_rounds(console, dispatches, native)
         _print_changes(console, dispatches)
         if with_tree:
@@ -131,7 +127,7 @@ def _print_changes(console: Console, dispatches: Dispatches, *of_case: Span) -> 
         touched = sum(1 for dispatch in dispatches if dispatch.changes)
         of = f"{touched} of {len(dispatches)} dispatches" if dispatches else "the case"
         words = f"  changed meanwhile, so the ruler of {of} is unknown: {', '.join(changes)}"
-        console.print(Text(plain(words), style="yellow"))
+        print_line(console, plain(words), indent=_DEEPER, style="yellow")
 
 
 def _case_line(case: Case) -> str:
@@ -183,24 +179,25 @@ def _print_dispatches(
     rows = [(name, figures(durations)) for name, durations in timed.items() if durations]
     rows += native.figures(one for one in dispatches if one.outcome in ("pass", UNKNOWN))
     if rows:
-        table = Table("  ", "", *FIGURES, box=None, pad_edge=False, header_style="dim")
-        for column in table.columns[2:]:
-            column.justify = "right"
+        lines: list[Row] = []
         for label, found in rows:
             unit, size = unit_of(found[MEDIAN])
-            table.add_row(f"  {label}", unit, *(f"{number / size:.1f}" for number in found.values()))
-        console.print(table)
+            lines.append(Row([label, unit, *(f"{number / size:.1f}" for number in found.values())]))
+        print_table(console, ("", "", *FIGURES), lines, indent=2, numbers=range(2, 2 + len(FIGURES)))
     others = dispatches.others()
     for dispatch in others[:_OTHERS]:
         what = dispatch.error_type or "it never returned" if dispatch.outcome == "aborted" else dispatch.error_type
-        console.print(Text(f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")))
+        line = f"  round {dispatch.round} {dispatch.outcome}" + (f": {what}" if what else "")
+        print_line(console, plain(line), indent=_DEEPER)
     if more := others[_OTHERS:]:
-        console.print(Text(f"  {len(more)} more did not pass; --json has them all"))
+        print_line(console, f"  {len(more)} more did not pass; --json has them all", indent=_DEEPER)
     waited = sum(1 for dispatch in dispatches.kinds() if _is_async(dispatch))
     if dispatches and DERIVED in dispatches[0].attributes:
-        console.print(Text("  dispatches are concluded from native markers: how long they took was not recorded"))
+        line = "  dispatches are concluded from native markers: how long they took was not recorded"
+        print_line(console, line, indent=_DEEPER)
     elif waited:
-        console.print(Text(f"  {waited} asynchronous: seen to end only when waited for, so not in the figures"))
+        line = f"  {waited} asynchronous: seen to end only when waited for, so not in the figures"
+        print_line(console, line, indent=_DEEPER)
 
 
 def _counts(dispatch: Span) -> bool:

@@ -57,7 +57,7 @@ def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparis
         comparison = judge() if number == 1 or (search and search.wants(number)) else None
         if comparison is None:
             continue
-        if not comparison.gate.same or not comparison.compared:
+        if not comparison.gate.comparable or not comparison.compared:
             return
         if search and (ended := search.look(comparison)):
             tell(ended)

@@ -109,7 +109,7 @@ def compare(base: Sequence[Repetition], measure: Sequence[Repetition], options: 
         gate=found,
         context=tuple(gate.differing(by_arm, _CONTEXT)),
         warnings=tuple(_warnings(by_arm)),
-        cases=judged(groups, options, busy) if found.same else (),
+        cases=judged(groups, options, busy) if found.comparable else (),
         unmatched={arm: tuple(sorted(keys[arm] - set(both), key=str)) for arm in Arm},
         left_out=tuple(left_out),
         taken=tuple(taken),

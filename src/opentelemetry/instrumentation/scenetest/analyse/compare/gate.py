@@ -68,9 +68,14 @@ class Gate:
     accepts_not_recorded: bool = False
 
     @property
-    def same(self) -> bool:
-        """Whether numbers may be given."""
+    def comparable(self) -> bool:
+        """Whether numbers may be given: the ruler is the same, or what differs was allowed."""
         return not self.differences and (self.accepts_not_recorded or not self.not_recorded)
+
+    @property
+    def same(self) -> bool:
+        """Whether the ruler is known to be the same."""
+        return not (self.differences or self.allowed or self.not_recorded)
 
 
 def check(recorded: Recorded, ruler: Collection[str], allow: Collection[str] = ()) -> Gate:

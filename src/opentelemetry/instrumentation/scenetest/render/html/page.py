@@ -68,17 +68,17 @@ def _plotly() -> str:
 
 
 _HEADINGS = {
-    "SAME RULER": ("Same ruler", "good"),
-    "NOT THE SAME RULER": ("Not the same ruler", "refused"),
-    "NOTHING COMPARED": ("Nothing compared", "nothing"),
+    "SAME RULER": "good",
+    "NOT THE SAME RULER": "refused",
+    "NOT THE SAME RULER, AS ALLOWED": "doubtful",
+    "NOTHING COMPARED": "doubtful",
 }
 
 
 def _body(document: Document, figures: dict[str, Figure]) -> Iterable[str]:
     yield from (f'<p class="warning" role="alert">{escape(warning)}</p>' for warning in document.warnings)
-    heading, kind = _HEADINGS[document.headline]
-    yield f'<h1 class="{kind}">{heading}</h1>'
-    if document.ruler.same:
+    yield f'<h1 class="{_HEADINGS[document.headline]}">{document.headline.capitalize()}</h1>'
+    if document.ruler.comparable:
         yield f"<p>{escape(document.summary)}</p>"
     yield from (f'<p class="warning">{escape(stamp)}</p>' for stamp in document.stamps)
     for case in document.cases:
