@@ -145,7 +145,9 @@ def test_text_that_would_drive_the_terminal_is_shown_as_what_it_is(store: Path) 
     assert r"S\x1b[31m::c\x0a" in output
 
 
-def test_figures_are_whole_on_a_narrow_terminal(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_of_the_terminal_changes_nothing_that_is_read_by_a_program(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = record("instrument()\nwith case('S', 'c'), dispatch(): pass", store)
     wide = show(str(run.path)).output
     monkeypatch.setenv("COLUMNS", "20")

@@ -1,4 +1,4 @@
-"""What the commands print at terminals of 60, 80 and 200 columns: everything that they print elsewhere, and readable."""
+"""At terminals of 60, 80 and 200 columns the commands print all that they print elsewhere, and it can be read."""
 
 from __future__ import annotations
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from support.journals import Dispatch, Process, write
+from support.journals import CLEAN, Dispatch, Process, write
 from support.traps import TRAPS, Trap, case, store_of, verdict
 
 from opentelemetry.instrumentation.scenetest.cli.compare import exit_code
+from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN
 from opentelemetry.instrumentation.scenetest.render.comparison_document import Document, document
 from opentelemetry.instrumentation.scenetest.render.comparison_json import as_json
 from opentelemetry.instrumentation.scenetest.render.comparison_markdown import markdown
@@ -141,3 +142,28 @@ def test_failed_rounds_are_in_no_figure_of_the_verdict(tmp_path: Path) -> None:
     assert min(pair["base_ns"] for pair in row.pairs) > 90_000_000
     uses = [each.use for of_arm in found.cases[0].series.values() for one in of_arm for each in one.rounds]
     assert (uses.count("failed"), uses.count("used"), uses.count("cold")) == (8, 24, 8)
+
+
+ACCEPTED = {
+    "a condition differs": ("enabled", frozenset({"torch.backend_autoload.effective"})),
+    "a condition is unknown": (UNKNOWN, frozenset({"torch.backend_autoload.effective"})),
+    "a condition was not recorded": (NOT_RECORDED, frozenset({"not-recorded"})),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("what", ACCEPTED)
+def test_what_was_allowed_is_not_called_the_same_ruler_and_is_said(what: str, form: str, tmp_path: Path) -> None:
+    value, allow = ACCEPTED[what]
+    measured = {**CLEAN, "torch.backend_autoload.effective": value}
+    store_of(
+        tmp_path,
+        lambda k: [Process([case(k)], pid=1 + k)],
+        lambda k: [Process([case(k)], conditions=measured, pid=100 + k)],
+    )
+    comparison = verdict(tmp_path, allow=allow)
+    said = squeezed(FORMS[form](document(comparison, *exit_code(comparison, None))))
+    assert comparison.cases
+    assert "not the same ruler, as allowed" in said
+    assert not re.search(r"(?<!not the )same ruler", said)
+    assert "allowed" in said.replace("as allowed", "")

@@ -61,7 +61,8 @@ def _in_one_sentence(shown: Document) -> str:
         return shown.ending
     differ = [one.attribute for one in shown.refusal.rows]
     more = f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
-    why = [f"{', '.join(differ[:_NAMED])}{more} differ or are unknown"] if differ else []
+    verb = "differs or is unknown" if len(differ) == 1 else "differ or are unknown"
+    why = [f"{', '.join(differ[:_NAMED])}{more} {verb}"] if differ else []
     told = "; ".join([*why, *shown.unrecorded])
     allowed = "KEY" if differ else ALLOW_NOT_RECORDED
     way_out = f"The page shows them; to accept it, add --allow {allowed}. (exit {shown.exit_code})"

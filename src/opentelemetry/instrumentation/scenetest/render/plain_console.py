@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
+from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -27,11 +27,9 @@ class PlainConsole(Console):
 
 def console(*, stderr: bool = False) -> PlainConsole:
     """Return a console as wide as the reader's terminal; elsewhere, as in a file, lines have any length."""
-    stream = sys.stderr if stderr else sys.stdout
-    has_width = os.environ.get("COLUMNS", "").isdigit() or (stream is not None and stream.isatty())  # pyright: ignore[reportUnnecessaryComparison]: closed streams are None
-    return PlainConsole(
-        stderr=stderr, soft_wrap=True, highlight=False, markup=False, width=None if has_width else _UNLIMITED
-    )
+    stream: TextIO | None = sys.stderr if stderr else sys.stdout  # None where the caller has closed it
+    width = None if stream is not None and stream.isatty() else _UNLIMITED
+    return PlainConsole(stderr=stderr, soft_wrap=True, highlight=False, markup=False, width=width)
 
 
 _UNLIMITED = 10_000
