@@ -18,6 +18,7 @@ import pytest
 from support import runner
 from support.scripts import only_run
 
+from opentelemetry.instrumentation import scenetest
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
 from opentelemetry.instrumentation.scenetest.cli import COMMANDS
 from opentelemetry.instrumentation.scenetest.cli import main as program
@@ -100,6 +101,16 @@ def test_the_site_builds_without_a_warning_and_every_link_leads_somewhere(tmp_pa
 def test_every_link_of_the_pages_outside_the_site_leads_to_a_file(page: str) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text("utf-8"))
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_public_name_is_in_the_python_reference_by_its_docstring() -> None:
+    names = set(scenetest.__all__) - {"__version__"}
+    shown = re.findall(r"^::: opentelemetry\.instrumentation\.scenetest\.(\w+)$", _text_of("python.md"), re.MULTILINE)
+    assert sorted(shown) == sorted(names)
+
+
+def _text_of(page: str) -> str:
+    return (REFERENCE / page).read_text("utf-8")
 
 
 def test_every_attribute_that_the_source_names_is_in_the_reference() -> None:

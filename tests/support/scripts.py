@@ -16,12 +16,12 @@ PREAMBLE = "from opentelemetry.instrumentation.scenetest import case, dispatch, 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 """Programs that tests run, as files that the type checker reads."""
 
-_OURS = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_")
+_NOT_KEPT = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_", "COLUMNS")
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """The environment of this process without what changes a recording, and with what is given."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    """The environment of this process without what changes a recording or its looks, and with what is given."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_KEPT)}
     return {**kept, **extra}
 
 

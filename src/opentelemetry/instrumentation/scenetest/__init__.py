@@ -59,21 +59,27 @@ def __getattr__(name: str) -> object:
 def instrument(
     *, tracer_provider: TracerProvider | None = None, journal_dir: str | os.PathLike[str] | None = None
 ) -> None:
-    """Instrument this process and all Python processes below it. Idempotent; at most 25 ms.
+    """Instrument this process and all Python processes that it starts from now on.
 
-    It observes what torch's backend autoload does, hooks the harness, and records to a run directory: the one named by
-    `SCENETEST_OTEL_RUN` if this process is part of a run, else a new one, if there is a directory or an endpoint
-    (`journal_dir`, `SCENETEST_OTEL_DIR`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`). With
-    neither, spans are made at once on the global tracer provider, if the program has set one; else there is nothing but
-    the log line. `OTEL_SDK_DISABLED=true` and `scenetest` in
-    `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` switch it off.
+    Call it once, before `import torch`: what happened earlier was not observed, and may be `unknown`. It takes at most
+    25 ms. A second call changes nothing, except that it sets a `tracer_provider`.
 
-    Call it before `import torch`: what happened earlier was not observed and may be `unknown`.
+    Where it records to:
+
+    1. the run in `SCENETEST_OTEL_RUN`, if the variable is set: this process is part of a run and joins it;
+    2. a new run in `journal_dir`;
+    3. a new run in `SCENETEST_OTEL_DIR`;
+    4. a new run in `~/.local/state/scenetest-otel`, if `OTEL_EXPORTER_OTLP_ENDPOINT` or
+       `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set;
+    5. nowhere. Then there is the log line, and spans on the program's own tracer provider, if it has set one.
+
+    A run in which nothing was recorded is removed at exit. `OTEL_SDK_DISABLED=true`, or `scenetest` in
+    `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS`, switches it off.
 
     Args:
-        tracer_provider: a provider of the program's own to make all spans of this process with, at once. A journal
-            then says that they were exported elsewhere, and they are not delivered a second time.
-        journal_dir: the store, a directory in which the run directory is made.
+        tracer_provider: a provider of your own. All spans of this process are made on it, at once. The journal says so,
+            and they are not delivered a second time.
+        journal_dir: the store: the directory in which the run directory is made.
     """
     with standard_library.imports:
         from opentelemetry.instrumentation.scenetest.entrypoints import setup
@@ -82,7 +88,7 @@ def instrument(
 
 
 def uninstrument() -> None:
-    """Restore every hook to the identical original object and take `SCENETEST_OTEL_RUN` back."""
+    """Put back everything that `instrument()` changed, and unset `SCENETEST_OTEL_RUN` if it set it."""
     with standard_library.imports:
         from opentelemetry.instrumentation.scenetest.entrypoints import setup
 

@@ -230,12 +230,12 @@ class case(Span):  # noqa: N801
     """One case of a suite, as a context manager or a decorator.
 
     Args:
-        suite: `test.suite.name`.
-        name: `test.case.name`.
-        level: level of the scene, 2, 3 or 4.
-        platform: platform that it runs on, for example `a2a3sim`.
-        runtime: runtime that it runs on, for example `host_build_graph`.
-        attributes: further attributes of the case; each becomes `scenetest.<name>`.
+        suite: what the case belongs to; becomes `test.suite.name`.
+        name: of the case; becomes `test.case.name`.
+        level: level of the scene, 2, 3 or 4; becomes `scenetest.level`.
+        platform: what it runs on, for example `a2a3sim`; becomes `scenetest.platform`.
+        runtime: what runs it, for example `host_build_graph`; becomes `scenetest.runtime`.
+        **attributes: further attributes of the case; each becomes `scenetest.<name>`.
     """
 
     __slots__ = ("_given", "_pressure", "name", "suite")
@@ -302,8 +302,8 @@ class phase(Span):  # noqa: N801
     """A stage of a case beside its dispatches, as a context manager or a decorator.
 
     Args:
-        name: `args`, `golden`, `compare` or any other word of the harness.
-        attributes: further attributes; each becomes `scenetest.<name>`.
+        name: `args`, `golden`, `compare` or any other word.
+        **attributes: further attributes; each becomes `scenetest.<name>`.
     """
 
     __slots__ = ("_given", "name")
@@ -335,8 +335,8 @@ class dispatch(Span):  # noqa: N801
     """One dispatch to the device: the timed region. A context manager or a decorator.
 
     Args:
-        round: number of the round; without it rounds count from 0 within the case, and go on from a number set here.
-        attributes: further attributes; each becomes `scenetest.<name>`.
+        round: number of the round. Without it, rounds count from 0 within the case. After `round=3` comes 4.
+        **attributes: further attributes; each becomes `scenetest.<name>`.
     """
 
     __slots__ = ("_function", "_given", "_round")
