@@ -30,26 +30,19 @@ def with_span(begin: Callable[[], AbstractContextManager[object]], function: Cal
 
         @wraps(function)
         async def iterated(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
-            # As `yield from` does, which there is not for these: what is sent, thrown and closed reaches the function.
+            # What is sent and thrown must reach the function: Python has no `yield from` for these.
             with begin():
                 items: AsyncGenerator[Any, Any] = function(*args, **keywords)
                 step = items.asend(None)
-                try:
-                    while True:
-                        try:
-                            item = await step
-                        except StopAsyncIteration:
-                            return
-                        try:
-                            sent = yield item
-                        except GeneratorExit:
-                            raise
-                        except BaseException as error:
-                            step = items.athrow(error)
-                        else:
-                            step = items.asend(sent)
-                finally:
-                    await items.aclose()
+                while True:
+                    try:
+                        item = await step
+                    except StopAsyncIteration:
+                        return
+                    try:
+                        step = items.asend((yield item))
+                    except BaseException as error:
+                        step = items.athrow(error)
 
         return iterated
     if inspect.isgeneratorfunction(function):

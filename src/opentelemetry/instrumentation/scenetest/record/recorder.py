@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.record import autoload, context, session
-from opentelemetry.instrumentation.scenetest.record.state import state
+from opentelemetry.instrumentation.scenetest.record.session import active
 from opentelemetry.instrumentation.scenetest.traceparent import Parent
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def current() -> Span | None:
     or belongs to another process is stepped over.
     """
     span = _current.get()
-    while span is not None and (span.session is None or span.session is not state.session):
+    while span is not None and (span.session is None or span.session is not active.session):
         span = span.outer
     return span
 
@@ -50,8 +50,9 @@ class Span:
     __slots__ = (
         "_attached",
         "_entered",
+        "_entered_as",
         "_head",
-        "_repeats",
+        "_reentered",
         "_seen",
         "carried",
         "holder",
@@ -81,8 +82,10 @@ class Span:
         self._attached: context.Attached | None = None
         self._head: bytes | None = None
         self._entered = False
-        self._repeats: list[Span] | None = None
-        """What is open by a second entry, which is a span of its own: it may come before the first has ended."""
+        self._reentered = False
+        """Each later entry of this object is a new span: the first one may still be open."""
+        self._entered_as: Span | None = None
+        """The object that the program entered, where this is a span of a later entry."""
         self.live: Live | None = None
         """The same span on a provider that is not ours."""
         self._seen: CurrentSpan | None = None
@@ -96,10 +99,12 @@ class Span:
     def __enter__(self: Self) -> Self:
         span = self
         try:
-            recording = state.session or session.begin()
+            recording = active.session or session.begin()
             if recording is not None and not context.is_suppressed():
                 if self._entered:
-                    span = self._repeat()
+                    self._reentered = True
+                    span = self._again()
+                    span._entered_as = self
                 self._entered = True
                 span._open(recording)
         except Exception as error:
@@ -112,10 +117,12 @@ class Span:
     ) -> None:
         end = monotonic_ns()
         try:
-            span = self._entry() if self._repeats else self
+            span = self._innermost_entry() if self._reentered else self
+            if span is None:
+                return
             span.leave()
             recording, span.session = span.session, None
-            if recording is not None and recording is state.session:
+            if recording is not None and recording is active.session:
                 span._close(recording, end, kind if error is None else error)
         except Exception as fault:
             faults.swallow("record everything", fault)
@@ -149,25 +156,12 @@ class Span:
         """Return a new span of the same arguments: a decorated function may be called many times, and at once."""
         raise NotImplementedError
 
-    def _repeat(self: Self) -> Self:
-        """Return the span of another entry."""
-        span = self._again()
-        if self._repeats is None:
-            self._repeats = []
-        self._repeats.append(span)
+    def _innermost_entry(self) -> Span | None:
+        """Return the innermost open span in this context that entering this object made."""
+        span = _current.get()
+        while span is not None and (span.session is None or (span is not self and span._entered_as is not self)):
+            span = span.outer
         return span
-
-    def _entry(self) -> Span:
-        """Return the span that an exit ends: of the entries, the innermost one in this context."""
-        repeats = self._repeats or []
-        entry = _current.get()
-        while entry is not None and (entry.session is None or not (entry is self or entry in repeats)):
-            entry = entry.outer
-        if entry is None:
-            entry = repeats[-1]
-        if entry is not self:
-            repeats.remove(entry)
-        return entry
 
     def _open(self, recording: session.Session) -> None:
         raise NotImplementedError
@@ -346,8 +340,9 @@ class dispatch(Span):  # noqa: N801
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
         # Not by super().__init__(): a tenth of the cost of a dispatch is calls like that.
-        self.session = self._attached = self._head = self._repeats = self.live = self._seen = self._function = None
-        self._entered = False
+        self.session = self._attached = self._head = self.live = self._seen = None
+        self._function = self._entered_as = None
+        self._entered = self._reentered = False
         self._round = round
         self._given = attributes
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from _operator import index
+from _thread import RLock
 from itertools import count
 
 from opentelemetry.instrumentation.scenetest import faults, standard_library
@@ -275,6 +276,22 @@ class Session:
             faults.swallow(f"write a journal in {run}", error)
 
 
+class Active:
+    """Owns the session of this process.
+
+    Attributes:
+        session: the session, once the process has one.
+    """
+
+    __slots__ = ("session",)
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+
+
+active = Active()
+
+
 def _complete(run: str) -> None:
     """Describe a run anew if its maker ended, and took away what was empty then, before this process recorded."""
     if not os.path.exists(os.path.join(run, layout.RUN_FILE)):
@@ -290,8 +307,8 @@ def _do_nothing() -> None:
 
 def _end_live_process() -> None:
     # Of this process: a forked child has a copy of the provider, and a session of its own.
-    if state.session is not None:
-        state.session.end_live_process()
+    if active.session is not None:
+        active.session.end_live_process()
 
 
 def _write_nothing(line: bytes) -> None:
@@ -303,11 +320,11 @@ def begin() -> Session | None:
     if not state.instrumented:
         return None
     with state.lock, standard_library.imports:
-        if state.session is None:
+        if active.session is None:
             preload.recording()
             _at_end()
-            state.session = Session(state.directory)
-    return state.session
+            active.session = Session(state.directory)
+    return active.session
 
 
 def begin_for_import() -> None:
@@ -325,9 +342,9 @@ def finish() -> None:
 
 
 def _end(*, flush: bool = False) -> None:
-    if state.session is not None:
+    if active.session is not None:
         try:
-            state.session.finish(flush=flush)
+            active.session.finish(flush=flush)
         except Exception as error:
             faults.swallow("record everything", error)
 
@@ -340,9 +357,9 @@ def discard() -> None:
 
 def let_go() -> None:
     """Free the lock of the journal, whose end is written."""
-    if state.session is not None:
-        state.session.close()
-        state.session = None
+    if active.session is not None:
+        active.session.close()
+        active.session = None
 
 
 def _at_exit() -> None:
@@ -363,7 +380,8 @@ def _at_end() -> None:
 
 
 def _forget_in_child() -> None:
-    inherited = state.drop_in_child()
+    state.lock = RLock()  # another thread of the parent may have held it
+    inherited, active.session = active.session, None
     if inherited is not None:
         inherited.close()
 

@@ -9,7 +9,6 @@ from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.harness.simpler import facts, pytest_items
 from opentelemetry.instrumentation.scenetest.harness.wrapping import Hook
 from opentelemetry.instrumentation.scenetest.record import observe, recorder, session
-from opentelemetry.instrumentation.scenetest.record.state import state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def _init(original: Function) -> Function:
             simpler.hook_loaded()
             observe.observer.note_worker_init()
             # Begun before the fork, so that what is slow the first time is not paid in a child, within a dispatch.
-            recording = state.session or session.begin()
+            recording = session.active.session or session.begin()
             if recording is not None:
                 recording.look()
                 recording.expire()
@@ -124,10 +123,10 @@ def _child_loop(original: Function) -> Function:
     @wraps(original)
     def loop(*args: Any, **keywords: Any) -> Any:
         # A child has a session of its own when it ran Worker.init, which is when it dispatches.
-        if state.session is None:
+        if session.active.session is None:
             return original(*args, **keywords)
         try:
-            state.session.refresh()  # now, and not within the dispatch of the parent
+            session.active.session.refresh()  # now, and not within the dispatch of the parent
         except Exception as error:
             faults.swallow("note the conditions of a forked worker", error)
         result = original(*args, **keywords)
