@@ -90,7 +90,7 @@ def autocorrelated(scatter: float, correlation: float = 0.5) -> Noise:
 
     def draw(random: np.random.Generator) -> Floats:
         settled = lfilter([innovation], [1, -correlation], random.normal(0, 1, PROCESSES + 50))
-        return np.asarray(settled)[50:]
+        return np.asarray(settled, dtype=np.float64)[50:]
 
     return draw
 

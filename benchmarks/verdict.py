@@ -94,8 +94,8 @@ def by_mann_whitney(series: Floats, arms: Sequence[Arm], _: np.random.Generator)
 def by_bootstrap(series: Floats, arms: Sequence[Arm], random: np.random.Generator) -> bool:
     """Whether the ratio of minima over redrawn rounds of all processes excludes 1."""
     base, measure = (random.choice(rounds.ravel(), (400, rounds.size)).min(axis=1) for rounds in split(series, arms))
-    low, high = np.quantile(measure / base, (0.025, 0.975))
-    return bool(low > 1 or high < 1)
+    low, high = (float(np.quantile(measure / base, share)) for share in (0.025, 0.975))
+    return low > 1 or high < 1
 
 
 def by_paired_t(series: Floats, arms: Sequence[Arm], _: np.random.Generator) -> bool:

@@ -77,7 +77,7 @@ def test_rounds_that_are_still_warming_up_are_dropped_too():
 
 
 def test_at_most_a_third_of_the_rounds_is_taken_for_warm_up():
-    falling = np.tile(np.arange(12.0, 0, -1), (6, 1))
+    falling = np.tile(np.arange(12, 0, -1, dtype=np.float64), (6, 1))
     assert warm_up(falling) == 4
 
 
@@ -86,7 +86,7 @@ def test_no_fewer_than_the_cold_rounds_asked_for_are_dropped():
 
 
 def test_rounds_that_get_faster_to_the_end_are_flagged():
-    falling = np.tile(np.arange(12.0, 0, -1), (6, 1))
+    falling = np.tile(np.arange(12, 0, -1, dtype=np.float64), (6, 1))
     assert still_falling(falling)
     assert not still_falling(falling[:, ::-1])
     assert not still_falling(falling[:, :3])
@@ -94,7 +94,7 @@ def test_rounds_that_get_faster_to_the_end_are_flagged():
 
 
 def test_a_hundred_thousand_rounds_are_told_to_fall_too():
-    falling = np.repeat(np.arange(100_000.0, 0.0, -2.0), 2)
+    falling = np.repeat(np.arange(100_000, 0, -2, dtype=np.float64), 2)
     assert still_falling(np.array([falling, falling]))
     assert not still_falling(np.array([falling[::-1], falling[::-1]]))
     assert not still_falling(np.array([falling, falling[::-1]]))
@@ -131,7 +131,7 @@ def test_two_repetitions_at_the_same_time_overlap():
 
 
 def test_the_tick_is_read_off_the_durations():
-    assert tick(np.arange(1000.0, 2000, 20)) == 20
+    assert tick(np.arange(1000, 2000, 20, dtype=np.float64)) == 20
     assert tick(np.array([40.0, 80, 100])) == 1
     assert tick(np.array([40.0, 80, 100]), device=True) == 20
     assert tick(np.full(30, 500.0)) == 1
