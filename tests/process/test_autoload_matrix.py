@@ -48,7 +48,7 @@ def running(
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_the_record_says_what_happened(cell: Cell, running: dict[str, Future[Any]]) -> None:
     result: Result = running[str(cell)].result()
-    assert witnessed(result) == happened(cell)
+    assert witnessed(result, cell) == happened(cell)
     for observation, expected in zip(result.observed, [*cell.earlier, cell.conditions], strict=True):
         compare(observation["conditions"], expected, result.trace)
 

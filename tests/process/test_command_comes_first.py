@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.runner import CLI, Console, eventually, facts, python, recording, run
-from support.scripts import clean_environment, only_process, only_run
+from support.scripts import clean_environment, folders, only_process, only_run
 
 ENDS_WITH_7 = recording("with case('S', 'c'), dispatch(): pass\nprint('x' * 100, flush=True)\nexit(7)")
 SLEEPS = """
@@ -133,7 +133,7 @@ def test_a_run_that_can_not_be_made_leaves_no_directory(tmp_path: Path) -> None:
     done = shell(f'ulimit -f 0; exec {CLI} run --dir {store} -- "$@"', tmp_path)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
-    assert not list(store.glob("*/"))
+    assert folders(store) == []
 
 
 def test_a_command_that_is_not_found_leaves_no_directory(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 from support.scripts import PREAMBLE, PROGRAMS, clean_environment, only_process, only_run, record
+
+import opentelemetry.instrumentation.scenetest as package
+from opentelemetry.instrumentation.scenetest.sources import runs
 
 TEN_ROUNDS = """
 import ctypes, os, signal
@@ -84,8 +88,8 @@ def test_a_forked_child_that_dispatches_records_as_a_process_of_its_own(tmp_path
     assert [one.span.name for one in parent.cases] == ["parent"]
     assert [one.round for one in parent.cases[0].dispatches] == [0, 1]
     assert (parent.record.ended, child.record.ended) == ("clean", "not_seen")
-    assert [one.span.name for one in child.cases] == ["child"]
-    assert [one.parent_id == parent.cases[0].span.span_id for one in child.dispatches] == [False]
+    assert [(one.span.name, one.span.inherited) for one in child.cases] == [("parent", True), ("child", False)]
+    assert (parent.cases[0].in_children, len(child.dispatches)) == (1, 0)
     assert child.record.facts["parent_pid"] == parent.record.pid
 
 
@@ -119,3 +123,21 @@ if __name__ == "__main__":
     process = only_process(only_run(store))
     assert process.record.ended == "clean"
     assert [one.span.name for one in process.cases] == ["child"]
+
+
+def test_the_package_on_pythonpath_only_joins_the_run_when_it_is_imported(tmp_path: Path) -> None:
+    # As `pip install --target` leaves it: its .pth file is there, and nobody reads it.
+    site, run = tmp_path / "site", tmp_path / "run"
+    shutil.copytree(Path(package.__file__).parent, site / "opentelemetry" / "instrumentation" / "scenetest")
+    run.mkdir()
+    environment = clean_environment(SCENETEST_OTEL_RUN=str(run), PYTHONPATH=str(site))
+    torch = (
+        "import sys, types; sys.modules['torch'] = types.ModuleType('torch'); sys.modules['torch'].__version__ = '9'\n"
+    )
+    script = torch + PREAMBLE + "with case('S', 'c'), dispatch(): pass"
+    subprocess.run([sys.executable, "-S", "-c", script], env=environment, check=True, cwd=tmp_path)
+    process = only_process(runs.load(run))
+    assert [(one.span.name, one.span.outcome) for one in process.cases] == [("c", "pass")]
+    assert process.record.ended == "clean"
+    assert process.record.conditions["torch.imported"] is True
+    assert process.record.conditions["torch.backend_autoload.captured"] == "at_launch"

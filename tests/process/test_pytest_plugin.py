@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.backends import Backend, serving
-from support.scripts import clean_environment, only_run
+from support.scripts import clean_environment, folders, only_run
 
 TESTS = Path(__file__).resolve().parents[1] / "programs" / "records_under_pytest.py"
 
@@ -67,7 +67,7 @@ def test_workers_of_xdist_join_the_run_and_only_the_controller_prints(tmp_path: 
 def test_a_session_without_a_case_leaves_no_run(tmp_path: Path) -> None:
     printed = session(tmp_path, "--scenetest-otel", "-k", "without")
     assert "scenetest-otel: nothing was recorded" in printed
-    assert list((tmp_path / "scenetest-runs").glob("*/")) == []
+    assert folders(tmp_path / "scenetest-runs") == []
 
 
 def test_a_conftest_that_imports_torch_is_observed(tmp_path: Path) -> None:

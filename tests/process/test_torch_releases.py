@@ -39,5 +39,5 @@ def python_with_torch(release: str) -> str:
 def test_the_record_says_what_happened(release: str, cell: Cell, tmp_path: Path) -> None:
     python = python_with_torch(release)
     result = run_cell(cell, tmp_path, python)
-    assert witnessed(result) == happened(cell)
+    assert witnessed(result, cell) == happened(cell)
     compare(result.observed[-1]["conditions"], cell.conditions, result.trace, python)

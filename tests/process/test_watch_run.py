@@ -14,7 +14,7 @@ import pytest
 from support.backends import Backend
 from support.live import run_live
 from support.runner import CLI, recording
-from support.scripts import PREAMBLE, clean_environment, run_script
+from support.scripts import PREAMBLE, clean_environment, folders, run_script
 from support.stack import eventually
 from support.watched import delivered, end_workers, recorded, run_of, settings, workers
 
@@ -77,7 +77,7 @@ def test_an_interrupt_from_the_keyboard_reaches_the_command_and_not_the_delivery
 
 def test_a_command_that_cannot_be_started_leaves_no_run_and_no_process(backend: Backend, store: Path) -> None:
     assert run(["no-such-command"], backend, store).returncode == 127
-    assert list(store.glob("*/")) == []
+    assert folders(store) == []
     assert eventually(lambda: not workers(store))
     assert backend.requests == 0
 

@@ -66,6 +66,11 @@ def record(
     return only_run(store)
 
 
+def folders(store: Path) -> list[str]:
+    """Return the names of the folders in a store: its runs."""
+    return sorted(entry.name for entry in store.iterdir() if entry.is_dir()) if store.exists() else []
+
+
 def only_run(store: Path) -> Run:
     """Return the one run of a store."""
     (directory,) = stores.all_runs(str(store))

@@ -31,12 +31,13 @@ from opentelemetry.instrumentation.scenetest import standard_library
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 with standard_library.imports:
+    import os
+
     from opentelemetry.instrumentation.scenetest.record.recorder import case, dispatch, phase
+    from opentelemetry.instrumentation.scenetest.rundir import layout as _layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from opentelemetry.trace import TracerProvider
 
     from opentelemetry.instrumentation.scenetest.entrypoints.instrumentor import (
@@ -93,3 +94,8 @@ def uninstrument() -> None:
         from opentelemetry.instrumentation.scenetest.entrypoints import setup
 
         setup.uninstrument()
+
+
+if _layout.RUN_VARIABLE in os.environ:
+    # Join the run where no `.pth` file did: the package is on `PYTHONPATH` only, or the interpreter was given `-S`.
+    instrument()

@@ -61,11 +61,15 @@ def name_inside(attributes: Mapping[str, Value]) -> str:
 
 @dataclass(slots=True)
 class Case:
-    """One case with what was recorded in it, by start. Its dispatches are all of them, also those inside others."""
+    """One case with what was recorded in it, by start. Its dispatches are all of them, also those inside others.
+
+    `in_children` is how many more of its dispatches forked children recorded, in journals of their own.
+    """
 
     span: Span
     phases: list[Span] = field(default_factory=list[Span])
     dispatches: Dispatches = field(default_factory=Dispatches)
+    in_children: int = 0
 
 
 @dataclass(slots=True)
@@ -80,6 +84,10 @@ class Process:
     cases: list[Case] = field(default_factory=list[Case])
     dispatches: Dispatches = field(default_factory=Dispatches)
     phases: list[Span] = field(default_factory=list[Span])
+
+    def own_cases(self) -> list[Case]:
+        """Return the cases that opened in this process, without that of its parent in which it only dispatched."""
+        return [case for case in self.cases if not case.span.inherited]
 
     def all_dispatches(self) -> Iterator[tuple[Case | None, Span]]:
         """Yield every dispatch with its case."""
@@ -104,7 +112,7 @@ class Process:
 
     def timed(self) -> Iterator[Span]:
         """Yield the cases and dispatches: what native records may lie in."""
-        for case in self.cases:
+        for case in self.own_cases():
             yield case.span
         for _, dispatch in self.all_dispatches():
             yield dispatch

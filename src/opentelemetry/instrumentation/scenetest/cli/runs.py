@@ -175,7 +175,7 @@ def _recorded(directory: Path) -> tuple[Verdict, set[str], int]:
     except BadInputError:
         return "EMPTY", set(), 0
     rulers = {dispatch.ruler or UNKNOWN for process in run.processes for _, dispatch in process.all_dispatches()}
-    return contamination.verdict(run).word, rulers, sum(len(process.cases) for process in run.processes)
+    return contamination.verdict(run).word, rulers, sum(len(process.own_cases()) for process in run.processes)
 
 
 def _is_delivered(directory: Path) -> bool:

@@ -46,6 +46,9 @@ def load() -> dict[str, Value]:
     }
 
 
+IN_THREADS: Final = "scenetest.dispatches.in_threads"
+UNASSIGNED: Final = "scenetest.dispatches.unassigned"
+
 CASE: Final = (
     Condition(
         "code.file.path",
@@ -214,6 +217,24 @@ CASE: Final = (
         "context",
         meaning="rounds asked for",
         observed="argument of _run_and_validate",
+    ),
+    Condition(
+        IN_THREADS,
+        int,
+        "case",
+        "context",
+        meaning="dispatches of the case by other threads, whose context names no case; absent for none",
+        observed="the case was the only one that was open in the process",
+        schema=2,
+    ),
+    Condition(
+        UNASSIGNED,
+        int,
+        "case",
+        "context",
+        meaning="dispatches by other threads that may be of the case and are outside any; absent for none",
+        observed="several cases were open in the process",
+        schema=2,
     ),
     Condition(
         "scenetest.cpu.pressure",

@@ -16,12 +16,19 @@ import pytest
 
 from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.conditions.logline import UNSET
-from opentelemetry.instrumentation.scenetest.record import autoload
+from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
+from opentelemetry.instrumentation.scenetest.record import autoload, noted
 from opentelemetry.instrumentation.scenetest.record.finder import VARIABLE, variable
+from opentelemetry.instrumentation.scenetest.record.recorder import case
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import layout
 
 _PROGRAM = "opentelemetry.instrumentation.scenetest"
+_OUTCOMES = {"passed": "pass", "failed": "fail", "skipped": "skipped"}
+_BEFORE: pytest.StashKey[frozenset[case]] = pytest.StashKey()
+"""The cases that were open before an item that another one runs."""
+_running: list[str] = []
+"""The running items by their node ids."""
 _PATIENCE = 60
 """Seconds for the line of the terminal summary."""
 
@@ -108,11 +115,15 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
     from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark
 
     pytest_benchmark.LIBRARY.hook_loaded()
+    # An item may run others in this process, as tests that use pytester do. What was open then is none of their cases.
+    item.stash[_BEFORE] = noted.opened() if _running else frozenset()
+    _running.append(item.nodeid)
     # An item may switch recording off before it ends.
     harnesses = state.harnesses
     for harness in harnesses:
         harness.start_item(item.nodeid)
     yield
+    _running.pop()
     for harness in harnesses:
         harness.end_item()
 
@@ -126,9 +137,14 @@ def pytest_runtest_logreport(report: Any) -> None:
                     harness.keep_timings("pytest", text)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_makereport(call: Any) -> None:
-    """Note what the item failed with."""
-    if state.instrumented and call.excinfo is not None:
-        for harness in state.harnesses:
-            harness.note_error(call.excinfo.type)
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None]:
+    """Note how the item ended, for the cases that are open around it: a fixture does not see what a test raises."""
+    result = yield
+    if not state.instrumented or result.excinfo is not None or _BEFORE not in item.stash:
+        return
+    # The report says what an exception does not: an expected failure is none, and an unexpected success is one.
+    report = result.get_result()
+    if report.when == "call" or not report.passed:
+        outcome = _OUTCOMES.get(report.outcome, UNKNOWN)
+        noted.note(outcome, call.excinfo.value if call.excinfo else None, item.stash[_BEFORE])

@@ -39,10 +39,6 @@ if TYPE_CHECKING:
             """End the item that started last, and its case if there is one."""
             ...
 
-        def note_error(self, kind: type[BaseException]) -> None:
-            """Note what the running item failed with."""
-            ...
-
         def keep_timings(self, source: str, text: str) -> None:
             """Keep output that was captured by `source`, if it holds timings of the harness's own."""
             ...

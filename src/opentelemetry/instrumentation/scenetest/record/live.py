@@ -164,15 +164,14 @@ class Live:
             at = unix_ns() - ago
             if self._above is not None:
                 self._above.last_end = max(self._above.last_end, at)
-            outcome, error = outcomes.told(ending)
-            error_type = None if error is None else outcomes.error_type(error)
+            outcome, error_type = outcomes.told(ending)
             said = {**(attributes or {}), semantics.DURATION: end - start}
             known = semantics.clean({**said, **semantics.ending(self.kind, outcome, error_type)})
             if self.kind == "case":
                 known = self._conditions(in_force) | known
             self.span.set_attributes(known)
             self._insist(known, in_force)
-            if error is not None:
+            if outcomes.is_error(ending):
                 self._fail(ending, semantics.status(outcome, error_type), at)
             self.span.end(at)
         except Exception as fault:
@@ -189,6 +188,8 @@ class Live:
         """Say what went wrong; a status that the program set stays."""
         if isinstance(ending, BaseException):
             self.span.record_exception(ending, timestamp=at)
+        elif isinstance(ending, outcomes.Noted) and ending.exception is not None:
+            self.span.add_event("exception", ending.exception, timestamp=at)
         present = getattr(self.span, "status", None)
         if present is None or present.is_unset:
             self.span.set_status(status)

@@ -6,7 +6,9 @@ from opentelemetry.instrumentation.scenetest.rundir import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Ending = BaseException | type[BaseException] | None
+    from typing import TypeAlias
+
+    Ending: TypeAlias = "BaseException | type[BaseException] | Noted | None"
 
 # _pytest/outcomes.py says that Failed and Skipped are of builtins, for shorter tracebacks.
 _BY_NAME = {
@@ -30,31 +32,65 @@ def error_type(kind: type[BaseException]) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def told(ending: Ending) -> tuple[str, type[BaseException] | None]:
-    """Return the outcome, and the type of the exception where it is an error.
+class Noted:
+    """How a test ended, for the cases that are open around it: its exception does not pass through them.
+
+    The exception is described at once and not kept. Its frames hold what the program may want to free.
+
+    Args:
+        outcome: `fail`, `skipped` or `unknown`; a failure with an exception is told by that.
+        error: the exception of a test that failed, if there is one.
+        at: when it was seen, monotonic nanoseconds.
+    """
+
+    __slots__ = ("at", "error_type", "exception", "outcome")
+
+    def __init__(self, outcome: str, error: BaseException | None, at: int) -> None:
+        self.outcome, self.at = outcome, at
+        self.error_type: str | None = None
+        self.exception: dict[str, str] | None = None
+        if error is not None and outcome in _ERRORS:
+            told_by_it, self.error_type = told(error)
+            self.outcome = told_by_it if told_by_it in _ERRORS else outcome
+            self.exception = describe(error)
+
+
+def told(ending: Ending) -> tuple[str, str | None]:
+    """Return the outcome, and `error.type` where it is an error.
 
     By name, since pytest and unittest need not be imported here; `pytest.fail` and `pytest.skip` raise BaseExceptions.
 
     Args:
-        ending: the exception, or its type where nobody has kept it; None for none.
+        ending: the exception, or its type where nobody has kept it, or how a test around it ended; None for none.
     """
     if ending is None:
         return "pass", None
+    if isinstance(ending, Noted):
+        return ending.outcome, ending.error_type
     kind = ending if isinstance(ending, type) else type(ending)
     outcome = _outcome(ending, kind)
-    return outcome, kind if outcome in _ERRORS else None
+    return outcome, error_type(kind) if outcome in _ERRORS else None
 
 
-def exception_event(ending: Ending, at: int) -> dict[str, object]:
-    """Return the event `exception` of a span that an error left.
+def is_error(ending: Ending) -> bool:
+    """Tell whether something ended with an error."""
+    return told(ending)[0] in _ERRORS
+
+
+def exception_event(ending: Ending, at: int) -> dict[str, object] | None:
+    """Return the event `exception` of a span that an error left; None for any other span.
 
     Args:
-        ending: the exception, or its type.
+        ending: how the span ended.
         at: monotonic nanoseconds.
     """
-    assert ending is not None
-    attributes = {"exception.type": error_type(ending)} if isinstance(ending, type) else describe(ending)
-    return {"name": "exception", "at": at, "attributes": attributes}
+    if ending is None or not is_error(ending):
+        return None
+    if isinstance(ending, Noted):
+        attributes, at = ending.exception, ending.at
+    else:
+        attributes = {"exception.type": error_type(ending)} if isinstance(ending, type) else describe(ending)
+    return {"name": "exception", "at": at, "attributes": attributes} if attributes else None
 
 
 def describe(error: BaseException) -> dict[str, str]:

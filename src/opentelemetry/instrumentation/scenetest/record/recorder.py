@@ -9,7 +9,8 @@ from contextvars import ContextVar
 
 from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
-from opentelemetry.instrumentation.scenetest.record import autoload, context, session
+from opentelemetry.instrumentation.scenetest.record import autoload, context, open_cases, session
+from opentelemetry.instrumentation.scenetest.record.rounds import Rounds
 from opentelemetry.instrumentation.scenetest.record.session import active
 from opentelemetry.instrumentation.scenetest.traceparent import Parent
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
+    from opentelemetry.instrumentation.scenetest.conditions.values import Value
     from opentelemetry.instrumentation.scenetest.record.current_span import CurrentSpan
     from opentelemetry.instrumentation.scenetest.record.live import Live
     from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
@@ -73,7 +75,7 @@ class Span:
     start: int
     holder: Span | None
     """The case or dispatch that this span is or lies in: the parent of what is recorded inside."""
-    rounds: session.Rounds
+    rounds: Rounds
     """Numbers the dispatches of the case."""
 
     def __init__(self) -> None:
@@ -188,7 +190,7 @@ class Span:
         from opentelemetry.instrumentation.scenetest.record import outcomes
 
         outcome, error = outcomes.told(ending)
-        event = outcomes.exception_event(ending, end) if error is not None else None
+        event = outcomes.exception_event(ending, end)
         added = seen.finish(event) if seen is not None else {"events": [event]} if event else None
         recording.write_line(
             "close",
@@ -196,7 +198,7 @@ class Span:
             start=self.start,
             end=end,
             outcome=outcome,
-            error=None if error is None else outcomes.error_type(error),
+            error=error,
             attributes=attributes,
             added=added,
         )
@@ -232,7 +234,10 @@ class case(Span):  # noqa: N801
         **attributes: further attributes of the case; each becomes `scenetest.<name>`.
     """
 
-    __slots__ = ("_given", "_pressure", "name", "suite")
+    __slots__ = ("_given", "_pressure", "attributes", "name", "suite")
+
+    attributes: Mapping[str, Value]
+    """What was known of it when it opened."""
 
     def __init__(
         self,
@@ -258,10 +263,10 @@ class case(Span):  # noqa: N801
 
         recording.look()
         self.outer = outer = current()
-        self.holder, self.rounds = self, session.Rounds()
+        self.holder, self.rounds = self, Rounds()
         self.number = next(recording.ids)
         suite, name = lines.text(self.suite), lines.text(self.name)
-        attributes = {**of_case.load(), **lines.attributes(self._given)}
+        self.attributes = attributes = {**of_case.load(), **lines.attributes(self._given)}
         parent = context.parent() if context.in_use() or outer is None else outer.as_parent()
         live = recording.begin_live("case", attributes, suite=suite, name=name)
         if live is None:
@@ -281,6 +286,7 @@ class case(Span):  # noqa: N801
             **mark,
         )
         self._begin(recording)
+        recording.cases.add(self)
         self._pressure = of_case.cpu_pressure()
 
     def _close(
@@ -288,8 +294,10 @@ class case(Span):  # noqa: N801
     ) -> None:
         from opentelemetry.instrumentation.scenetest.conditions import case as of_case
 
+        noted, counted = recording.cases.remove(self)
         recording.refresh()
-        super()._close(recording, end, ending, of_case.at_end(self._pressure, end - self.start))
+        known = {**of_case.at_end(self._pressure, end - self.start), **counted}
+        super()._close(recording, end, ending or noted, known)
 
 
 class phase(Span):  # noqa: N801
@@ -314,7 +322,7 @@ class phase(Span):  # noqa: N801
         from opentelemetry.instrumentation.scenetest.rundir import lines
 
         self.outer = outer = current()
-        self.holder = outer.holder if outer else None
+        self.holder = outer.holder if outer else open_cases.around(recording, _current.get())
         above = self.holder or recording.process_span()
         self.trace, self.carried, parent = above.trace, above.carried, above.id
         self.number = next(recording.ids)
@@ -363,7 +371,7 @@ class dispatch(Span):  # noqa: N801
         if outer is not None and outer.session is not recording:
             outer = current()
         self.outer = outer
-        holder = outer.holder if outer is not None else None
+        holder = outer.holder if outer is not None else open_cases.around(recording, _current.get())
         if holder is not None:
             self.trace, self.carried, rounds = holder.trace, holder.carried, holder.rounds
         else:

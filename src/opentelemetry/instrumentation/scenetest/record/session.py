@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from _operator import index
 from _thread import RLock
 from itertools import count
 
@@ -16,6 +15,8 @@ from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
+from opentelemetry.instrumentation.scenetest.record.open_cases import OpenCases
+from opentelemetry.instrumentation.scenetest.record.rounds import Rounds
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file, writer
 from opentelemetry.instrumentation.scenetest.traceparent import Parent
@@ -27,27 +28,9 @@ if TYPE_CHECKING:
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
     from opentelemetry.instrumentation.scenetest.record.live import Live
+    from opentelemetry.instrumentation.scenetest.record.recorder import case
 
 _SPAN_IDS = 1 << 63
-
-
-class Rounds:
-    """Numbers the dispatches of one case, or of one callable outside any case."""
-
-    __slots__ = ("numbers",)
-
-    def __init__(self) -> None:
-        self.numbers = count()
-
-    def go_on_from(self, given: int) -> int:
-        """Return a number that the caller set, and count on from it; what is no whole number is not taken."""
-        try:
-            number = index(given)
-        except TypeError as error:
-            faults.swallow("take a round that is no whole number", error)
-            return next(self.numbers)
-        self.numbers = count(number + 1)
-        return number
 
 
 class Session:
@@ -58,6 +41,8 @@ class Session:
         ids: draws span ids: a random start and a step of one, since a draw must be atomic and cost nothing.
         conditions: the set in force.
         fingerprint: of the state in which they were observed; None until they were logged.
+        cases: its open cases.
+        forked_from: the sessions of the processes above that forked this one, the nearest first.
         changed_at: when each ruler condition was last seen to have changed, monotonic ns.
         live_process: the span of the process, where it is made on a provider that is not ours.
         write: appends one finished line to the journal, if there is one.
@@ -71,9 +56,11 @@ class Session:
         "_restore_provider",
         "_rounds",
         "_writer",
+        "cases",
         "changed_at",
         "conditions",
         "fingerprint",
+        "forked_from",
         "ids",
         "live_process",
         "recording",
@@ -86,6 +73,8 @@ class Session:
         self.fingerprint: tuple[object, ...] | None = None
         self.write: Callable[[bytes], None] = _write_nothing
         self.live_process: Live | None = None
+        self.cases = OpenCases()
+        self.forked_from = active.forked_from
         self.changed_at: dict[str, int] = {}
         self._logged = False
         self._looked = 0
@@ -191,6 +180,15 @@ class Session:
             handover.start(state.directory)
         return begun
 
+    def take_over(self, inherited: case, **fields: object) -> None:
+        """Write a case of the parent process to the journal, once: this process records in it."""
+        with state.lock:
+            if self.cases.inherited is not inherited:
+                inherited.rounds = Rounds()
+                self._made_live = self._made_live or inherited.live is not None
+                self.write_open("case", inherited.id, inherited.trace, None, inherited=True, **fields)
+                self.cases.inherited = inherited
+
     def rounds_of(self, callable_name: str) -> Rounds:
         """Return the numbering of the dispatches of a callable outside any case."""
         return self._rounds.setdefault(callable_name, Rounds())
@@ -281,12 +279,14 @@ class Active:
 
     Attributes:
         session: the session, once the process has one.
+        forked_from: the sessions of the processes above that forked this one, the nearest first.
     """
 
-    __slots__ = ("session",)
+    __slots__ = ("forked_from", "session")
 
     def __init__(self) -> None:
         self.session: Session | None = None
+        self.forked_from: tuple[Session, ...] = ()
 
 
 active = Active()
@@ -384,6 +384,7 @@ def _forget_in_child() -> None:
     inherited, active.session = active.session, None
     if inherited is not None:
         inherited.close()
+        active.forked_from = (inherited, *active.forked_from)
 
 
 def _before_fork() -> None:

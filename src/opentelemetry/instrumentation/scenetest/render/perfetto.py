@@ -79,7 +79,8 @@ def lanes(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
 
 def _spans(process: Process) -> Iterator[Span]:
     """Yield the spans of a process in the order that `lanes` needs, without holding all of them."""
-    few = [span for case in process.cases for span in (case.span, *case.phases)] + process.phases
+    few = [case.span for case in process.own_cases()]
+    few += [phase for phases in (process.phases, *(case.phases for case in process.cases)) for phase in phases]
     return heapq.merge(sorted(few, key=_order), *map(_in_order, process.groups()), key=_order)
 
 

@@ -50,6 +50,7 @@ def _case(case: Case, process: Process) -> dict[str, Any]:
         "suite": case.span.suite,
         "name": case.span.name,
         "outcome": case.span.outcome,
+        **({"inherited": True} if case.span.inherited else {}),
         "attributes": _attributes(case.span, process),
         "phases": [{"name": phase.name, **_times(phase, process)} for phase in case.phases],
         "dispatches": [_dispatch(dispatch, process) for dispatch in case.dispatches],

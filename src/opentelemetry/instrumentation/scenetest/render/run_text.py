@@ -13,6 +13,7 @@ from opentelemetry.instrumentation.scenetest.analyse import contamination, runs
 from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
 from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, MEDIAN, figures, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
+from opentelemetry.instrumentation.scenetest.conditions.case import IN_THREADS, UNASSIGNED
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, raw_attribute
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
@@ -137,15 +138,28 @@ def _case_line(case: Case) -> str:
     asked = attributes.get("scenetest.rounds")
     outcome = case.span.outcome + (f" ({case.span.error_type})" if case.span.error_type else "")
     given = " ".join(f"{name}={value}" for name, value in runs.given(case.span.attributes))
-    rounds = _rounds(case.dispatches, asked)
+    rounds = _rounds_of_case(case, asked)
     words = [f"{case.span.suite}::{case.span.name}", " ".join(where), given, outcome, rounds]
     return plain("  ".join(word for word in words if word))
 
 
-def _rounds(dispatches: Dispatches, asked: Value | None) -> str:
-    if not dispatches and not asked:
+def _rounds_of_case(case: Case, asked: Value | None) -> str:
+    """Return how many rounds a case had, with those in other threads and in forked children."""
+    attributes = case.span.attributes
+    if case.span.inherited:
+        return f"{_rounds(case.dispatches, None)} in a forked child"
+    elsewhere = [f"{case.in_children} of them in forked children"] if case.in_children else []
+    if threads := attributes.get(IN_THREADS):
+        elsewhere.append(f"{threads} of them in other threads")
+    if unassigned := attributes.get(UNASSIGNED):
+        elsewhere.append(f"{unassigned} more in other threads may be of it")
+    return ", ".join([_rounds(case.dispatches, asked, case.in_children), *elsewhere])
+
+
+def _rounds(dispatches: Dispatches, asked: Value | None, more: int = 0) -> str:
+    if not dispatches and not asked and not more:
         return "no dispatch"
-    number = len(dispatches) - _inner(dispatches)
+    number = len(dispatches) - _inner(dispatches) + more
     count = f"{number} round{'' if number == 1 else 's'}"
     return count if asked is None or asked == number else f"{count} of {asked} asked for"
 

@@ -114,6 +114,7 @@ class Journal:
                     self.process.torn_lines += bool(raw.strip())
                 elif (closed := self._take(line)) is not None:
                     yield closed
+        self._open = {key: span for key, span in self._open.items() if not span.inherited}
         self._conclude_end()
         outcome = self._outcome_of_open()
         for span in reversed(self._open.values()):
@@ -231,6 +232,7 @@ class Journal:
             live=line.get("live", False),
             carried=_carried(line, parent),
             parent_is_remote=line.get("remote") is True,
+            inherited=line.get("inherited") is True,
         )
         if span.kind == "case":
             span.case = span

@@ -60,6 +60,7 @@ class Span:
         conditions: conditions of the process in force when a dispatch began; for all else when it ended. `unknown`
             for what of the ruler changed while it ran.
         case: the case that it lies in; itself for a case.
+        inherited: a case of the parent process, in which a forked child recorded. It is no span of the child's.
         changes: changes of the ruler that may have come while it ran.
     """
 
@@ -82,6 +83,7 @@ class Span:
     parent_is_remote: bool = False
     added: Added = NOTHING_ADDED
     last_end_ns: int = 0
+    inherited: bool = False
     changes: tuple[Change, ...] = ()
 
     @property

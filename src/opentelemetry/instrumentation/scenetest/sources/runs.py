@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader, run_file
@@ -41,6 +43,7 @@ def load(directory: Path) -> Run:
     }
     problems = {problem: count for problem, count in counts.items() if count}
     processes.sort(key=_first_time)
+    _join_inherited(processes)
     return Run(directory, run_file.read(directory), processes, problems)
 
 
@@ -60,6 +63,29 @@ def _process(path: Path) -> Process:
         phases.sort(key=lambda span: span.start_ns)
     process.cases = sorted(cases.values(), key=lambda case: case.span.start_ns)
     return process
+
+
+def _join_inherited(processes: list[Process]) -> None:
+    """Give a case that a forked child inherited the end that its parent recorded, and the parent the number of rounds.
+
+    What the child dispatched after that end lies outside the case: the child could not know of it.
+    """
+    own = {case.span.span_id: case for process in processes for case in process.cases if not case.span.inherited}
+    for process in processes:
+        for case in [case for case in process.cases if case.span.inherited]:
+            whole = own.get(case.span.span_id)
+            case.span.outcome = "unknown" if whole is None else whole.span.outcome
+            end = None if whole is None else whole.span.end_ns
+            later = [one for one in case.dispatches if end is not None and one.start_ns >= end]
+            if later:
+                case.dispatches = Dispatches(one for one in case.dispatches if one.start_ns < later[0].start_ns)
+                process.dispatches = Dispatches(
+                    [*process.dispatches, *(replace(one, case=None, parent_id=None) for one in later)]
+                )
+            if not case.dispatches and not case.phases:
+                process.cases.remove(case)
+            elif whole is not None:
+                whole.in_children += len(case.dispatches)
 
 
 def _first_time(process: Process) -> int:

@@ -68,13 +68,6 @@ def end_item() -> None:
     pytest_items.end()
 
 
-def note_error(kind: type[BaseException]) -> None:
-    """Note what the running pytest item failed with. The first error counts."""
-    from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
-
-    pytest_items.note_error(kind)
-
-
 def keep_timings(source: str, text: str) -> None:
     """Keep captured output in a log of the run if it holds native timings."""
     from opentelemetry.instrumentation.scenetest.harness.simpler import runner

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from _thread import get_ident
 
 from opentelemetry.instrumentation.scenetest.harness.simpler import facts
-from opentelemetry.instrumentation.scenetest.record import recorder
+from opentelemetry.instrumentation.scenetest.record import noted, recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,16 +14,11 @@ if TYPE_CHECKING:
 
 
 class _Item:
-    """One running item.
-
-    Attributes:
-        error: type of the exception that the item failed with.
-    """
+    """One running item."""
 
     def __init__(self, nodeid: str) -> None:
-        self.error: type[BaseException] | None = None
         self._suite, _, self._name = nodeid.rpartition("::")
-        self._pid = os.getpid()
+        self._pid, self._thread = os.getpid(), get_ident()
         self._case: recorder.case | None = None
 
     def begin_case(self, worker: Any) -> bool:
@@ -32,11 +28,12 @@ class _Item:
         attributes: dict[str, Any] = facts.of_worker(worker)
         self._case = recorder.case(self._suite, self._name, **attributes)
         self._case.__enter__()
+        noted.give(self._case, self._thread)
         return True
 
     def end(self) -> None:
         if self._case is not None:
-            self._case.__exit__(self.error, None, None)
+            self._case.__exit__(None, None, None)
 
 
 _running: list[_Item] = []
@@ -51,12 +48,6 @@ def start(nodeid: str) -> None:
 def end() -> None:
     """End the item that started last, and its case if there is one."""
     _running.pop().end()
-
-
-def note_error(kind: type[BaseException]) -> None:
-    """Note what the running item failed with. The first error counts."""
-    if _running and _running[-1].error is None:
-        _running[-1].error = kind
 
 
 def begin_case(worker: Any) -> bool:
