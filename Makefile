@@ -14,7 +14,7 @@ export UV_CACHE_DIR := $(CACHE)/uv
 # Torch takes twice as long to import where its compiled files are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types tests unit test-torch-matrix coverage chromium jaeger jaeger-stop reference docs pictures constraints clean
+.PHONY: help demo test lint types tests unit fuzz test-torch-matrix coverage chromium jaeger jaeger-stop reference docs pictures constraints clean
 help: ## This list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
@@ -40,6 +40,9 @@ tests: $(READY) chromium ## All tests, on real parts.
 
 unit: $(READY) ## The tests of pure functions, in less than a minute.
 	$(BIN)/pytest tests/unit
+
+fuzz: $(READY) ## 100,000 damaged journals, each with another damage: five minutes. FUZZ_SEED=N damages them otherwise.
+	FUZZ_TRIES=100000 $(BIN)/pytest -s tests/unit/rundir/test_fuzz.py
 
 test-torch-matrix: $(READY) ## What autoload can do, on seven releases of torch: 30 GB and half an hour the first time.
 	TORCH_RELEASES=all $(BIN)/pytest tests/process/test_torch_releases.py

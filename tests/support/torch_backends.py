@@ -102,6 +102,18 @@ def _autoload():
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = found
 """
 
+# Its module is imported and stays, and the call of its entry point fails: it names no function, or the function does.
+NPU_WITHOUT_FUNCTION = NPU.partition("def _autoload")[0]
+NPU_FAILS_WHEN_CALLED = (
+    NPU
+    + """
+    try:
+        raise OSError("libtorch_npu.so: undefined symbol: aclrtSetDevice")
+    except OSError as error:
+        raise ImportError("torch_npu can't be used") from error
+"""
+)
+
 # From 2.13.0 on it does so itself when its import ends.
 NPU_FROM_2_13 = (
     NPU
@@ -185,6 +197,9 @@ BACKENDS = {
         "fake-second", "fake_second", RAISES, "second = fake_second:_autoload", "RuntimeError('no device')"
     ),
     "torch_npu 2.12.0": _npu(NPU, "2.12.0"),
+    "torch_npu without its version": _npu(NPU.replace('__version__ = "{version}"', ""), "2.12.0"),
+    "torch_npu without its function": _npu(NPU_WITHOUT_FUNCTION, "2.12.0"),
+    "torch_npu with an undefined symbol": _npu(NPU_FAILS_WHEN_CALLED, "2.12.0"),
     "torch_npu 2.13.0": _npu(NPU_FROM_2_13, "2.13.0"),
 }
 

@@ -26,6 +26,8 @@ class Process:
         unobserved: the process was lost, and nobody looked at its conditions after its last dispatch began.
         unflushed: the program's own tracer provider could not be made to export what was made on it.
         torn_lines: lines that could not be read.
+        repeated_lines: lines that say again what an earlier one says, or are older than one before them.
+        foreign_lines: lines from where another process begins.
         incomplete: a write failed, so a missing end proves nothing.
     """
 
@@ -34,6 +36,8 @@ class Process:
     conditions: dict[str, Value]
     ended: Ended = "lost"
     torn_lines: int = 0
+    repeated_lines: int = 0
+    foreign_lines: int = 0
     incomplete: bool = False
     sets: list[dict[str, Value]] = field(default_factory=list[dict[str, Value]])
     unobserved: bool = False

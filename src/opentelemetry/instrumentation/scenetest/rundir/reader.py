@@ -8,12 +8,9 @@ the file only.
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 
@@ -22,14 +19,17 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import added, layout, liveness
 from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.raw_lines import DISPATCH, PASS, parse, raw_lines
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Change, Span
-from opentelemetry.instrumentation.scenetest.rundir.validate import masked, well_formed
+from opentelemetry.instrumentation.scenetest.rundir.span_ids import SpanIds
+from opentelemetry.instrumentation.scenetest.rundir.validate import masked
 from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
 _CONDITIONS = b'{"kind":"conditions"'
+_PROCESS = b'{"kind":"process"'
+_WHO = ("pid", "start_ticks", "boot_id", "host")
 _NEVER = 1 << 63
-_SPAN_ID, _TRACE_ID = "0" * 16, "0" * 32
-_LONGEST_LINE = 1 << 24
+_ID_LENGTH = 16
 
 
 class NotAJournalError(ValueError):
@@ -56,11 +56,14 @@ class Journal:
     path: Path
     process: Process = field(init=False)
     _open: dict[str, Span] = field(init=False, default_factory=dict[str, Span])
+    _ended: SpanIds = field(init=False, default_factory=SpanIds)
+    _set_at: int = field(init=False, default=0)
     _last_end: int | None = field(init=False, default=None)
     _last_look: int = field(init=False, default=0)
     _last_dispatch: int = field(init=False, default=-_NEVER)
     _is_empty: bool = field(init=False, default=True)
     _sets_read: int = field(init=False, default=1)
+    _processes: int = field(init=False, default=0)
     _changes: list[Change] = field(init=False, default_factory=list[Change])
     _seen_at: list[int] = field(init=False, default_factory=list[int])
     _touched: dict[tuple[int, int, int], dict[str, Value]] = field(
@@ -73,21 +76,27 @@ class Journal:
         self.process = Process(self.path, {}, {}, "running" if held else "lost")
         self.process.incomplete = self.path.name.endswith(layout.INCOMPLETE_SUFFIX)
         with self.path.open("rb") as file:
-            first = next((line for raw in _lines(file) if (line := _parse(raw)) and line["kind"] == "process"), None)
+            first = next((line for raw in raw_lines(file) if (line := parse(raw)) and line["kind"] == "process"), None)
             if first is None:
                 raise NotAJournalError(f"{self.path} is not a journal: it has no process line")
             _check_schema(self.path, first)
             self.process.facts = masked(first)
             self.process.sets.append(_complete(first))
-            self._last_look = first["anchor"]["monotonic_ns"]
+            self._last_look = self._set_at = first["anchor"]["monotonic_ns"]
             self._read_changes(file)
         self.process.conditions = self.process.sets[0]
 
     def _read_changes(self, file: BinaryIO) -> None:
         """Read all sets of conditions, before the spans: a change is seen after the dispatch that it came in."""
         looked = self._last_look
-        for raw in _lines(file):
-            if not raw.startswith(_CONDITIONS) or (line := _parse(raw)) is None:
+        for raw in raw_lines(file):
+            if not raw.startswith((_CONDITIONS, _PROCESS)) or (line := parse(raw)) is None:
+                continue
+            if line["kind"] == "process":
+                if self._is_foreign(line):
+                    break
+                continue
+            if _is_old(line, looked):
                 continue
             before, after = self.process.sets[-1], _complete({**self.process.facts, **line})
             self.process.sets.append(after)
@@ -102,14 +111,19 @@ class Journal:
     def spans(self) -> Iterator[Span]:
         """Yield every span: closed ones in the order in which they ended, then what is left open."""
         with self.path.open("rb") as file:
-            for raw in _lines(file):
-                if (opened := _DISPATCH(raw)) is not None:
+            for raw in raw_lines(file):
+                if self.process.foreign_lines:
+                    self.process.foreign_lines += 1
+                    continue
+                if (opened := DISPATCH(raw)) is not None:
                     self._begin_dispatch(*opened.groups())
                     continue
-                if (ended := _PASS(raw)) is not None and ended[1].decode() in self._open:
-                    yield self._pass(self._open.pop(ended[1].decode()), int(ended[2]), int(ended[3]))
-                    continue
-                line = _parse(raw)
+                if (ended := PASS(raw)) is not None and ended[1].decode() in self._open:
+                    start, end = int(ended[2]), int(ended[3])
+                    if start <= end:
+                        yield self._pass(self._open.pop(ended[1].decode()), start, end)
+                        continue
+                line = parse(raw)
                 if line is None:
                     self.process.torn_lines += bool(raw.strip())
                 elif (closed := self._take(line)) is not None:
@@ -197,9 +211,17 @@ class Journal:
         kind = line["kind"]
         if kind == "open":
             self._begin(line)
+        elif kind == "process":
+            self.process.foreign_lines += self._is_foreign(line)
+            self._processes += 1
+            self.process.repeated_lines += self._processes > 1 and not self.process.foreign_lines
         elif kind == "close":
             return self._end(line)
         elif kind == "conditions":
+            if _is_old(line, self._set_at):
+                self.process.repeated_lines += 1
+                return None
+            self._set_at = line.get("at", self._set_at)
             if self._sets_read < len(self.process.sets):  # the file may have grown since
                 self.process.conditions = self.process.sets[self._sets_read]
                 self._sets_read += 1
@@ -214,8 +236,10 @@ class Journal:
 
     def _begin(self, line: dict[str, Any]) -> None:
         parent_id: str | None = line.get("parent")
-        if parent_id is not None and len(parent_id) != len(_SPAN_ID):
+        if parent_id is not None and len(parent_id) != _ID_LENGTH:
             parent_id = None
+        if self._is_known(line["id"]):
+            return
         parent = self._open.get(parent_id or "")
         span = Span(
             kind=line["span"],
@@ -239,10 +263,12 @@ class Journal:
         self._opened(span, parent)
 
     def _begin_dispatch(self, trace: bytes, parent: bytes, span_id: bytes, at: bytes, number: bytes) -> None:
-        above = self._open.get(parent.decode())
+        above, name = self._open.get(parent.decode()), span_id.decode()
+        if self._is_known(name):
+            return
         span = Span(
             "dispatch",
-            span_id.decode(),
+            name,
             trace.decode(),
             parent.decode(),
             "",
@@ -255,6 +281,16 @@ class Journal:
             carried=above.carried if above else SAMPLED,
         )
         self._opened(span, above)
+
+    def _is_foreign(self, line: dict[str, Any]) -> bool:
+        """Tell whether a `process` line is of another process than the journal."""
+        return any(line.get(key) != self.process.facts.get(key) for key in _WHO)
+
+    def _is_known(self, span_id: str) -> bool:
+        """Tell whether a span was opened before, and count the line that opens it once more."""
+        known = span_id in self._open or span_id in self._ended
+        self.process.repeated_lines += known
+        return known
 
     def _opened(self, span: Span, above: Span | None) -> None:
         self._open[span.span_id] = span
@@ -272,6 +308,7 @@ class Journal:
         return span
 
     def _closed(self, span: Span, end: int) -> None:
+        self._ended.add(span.span_id)
         above = self._open.get(span.parent_id or "")
         if above is not None and above.last_end_ns < end:
             above.last_end_ns = end
@@ -289,7 +326,9 @@ class Journal:
     def _end(self, line: dict[str, Any]) -> Span | None:
         span = self._open.pop(line["id"], None)
         if span is None:
-            self.process.torn_lines += 1
+            known = line["id"] in self._ended
+            self.process.repeated_lines += known
+            self.process.torn_lines += not known
             return None
         span.start_ns, span.end_ns = line["start"], line["end"]
         span.outcome, span.error_type = line["outcome"], line.get("error")
@@ -299,16 +338,6 @@ class Journal:
             span.added = added.read(line["added"])
         self._closed(span, line["end"])
         return span
-
-
-# The two lines of nearly every journal, as the recorder writes them. Anything else is read as JSON.
-_DISPATCH = re.compile(
-    rb'\{"kind":"open","span":"dispatch","trace":"([0-9a-f]{32})","parent":"([0-9a-f]{16})","id":"([0-9a-f]{16})",'
-    rb'"at":(\d{1,18}),"round":(\d{1,18})\}\n'
-).fullmatch
-_PASS = re.compile(
-    rb'\{"kind":"close","id":"([0-9a-f]{16})","start":(\d{1,18}),"end":(\d{1,18}),"outcome":"pass"\}\n'
-).fullmatch
 
 
 def _carried(line: dict[str, Any], parent: Span | None) -> Carried:
@@ -337,39 +366,6 @@ def _complete(line: dict[str, Any]) -> dict[str, Value]:
     return {**conditions, **dict.fromkeys(missing, NOT_RECORDED), **version}
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Return the lines of a file, one longer than any journal's in parts: a file of others may hold but one."""
-    return iter(partial(file.readline, _LONGEST_LINE), b"")
-
-
-_decode = json.JSONDecoder().decode
-
-
-def _parse(raw: bytes) -> dict[str, Any] | None:
-    """Return a whole, well-formed line, None for anything else."""
-    if not raw.endswith(b"\n"):
-        return None
-    try:
-        line: object = _decode(raw.decode())
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(line, dict):
-        return None
-    fields = well_formed(cast("dict[str, Any]", line))
-    needed = _NEEDED.get(fields.get("kind", ""))
-    if needed is None or not needed <= fields.keys() or len(fields.get("id", _SPAN_ID)) != len(_SPAN_ID):
-        return None
-    return fields if len(fields.get("trace", _TRACE_ID)) == len(_TRACE_ID) and _is_forth(fields) else None
-
-
-def _is_forth(fields: dict[str, Any]) -> bool:
-    return not ("start" in fields and "end" in fields) or fields["start"] <= fields["end"]
-
-
-_NEEDED = {
-    "process": {"pid", "anchor"},
-    "conditions": {"conditions"},
-    "open": {"span", "id", "trace", "at"},
-    "close": {"id", "start", "end", "outcome"},
-    "end": set[str](),
-}
+def _is_old(line: dict[str, Any], looked: int) -> bool:
+    """Tell whether conditions are not of after a look: their line is there once more, or out of its place."""
+    return line.get("at", looked + 1) <= looked

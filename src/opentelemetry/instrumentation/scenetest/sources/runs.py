@@ -38,6 +38,8 @@ def load(directory: Path) -> Run:
         )
     counts = {
         "torn_lines": sum(process.record.torn_lines for process in processes),
+        "repeated_lines": sum(process.record.repeated_lines for process in processes),
+        "foreign_lines": sum(process.record.foreign_lines for process in processes),
         "incomplete_journals": sum(process.record.incomplete for process in processes),
         "unreadable_journals": len(unreadable),
     }
