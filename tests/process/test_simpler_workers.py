@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.harness import HARNESS, run_harness
-from support.scripts import only_process, record
+from support.scripts import only_process, record, run_script
 
 OF_WORKER = {
     "scenetest.callable": "CallableHandle",
@@ -164,3 +164,42 @@ def test_a_forked_child_that_dispatches_records_it_in_a_journal_of_its_own_and_e
         assert outer.end_ns is not None
         assert inner.end_ns is not None
         assert outer.start_ns < inner.start_ns < inner.end_ns < outer.end_ns
+
+
+def test_a_harness_whose_submit_and_wait_have_other_parameters_is_recorded_alike(tmp_path: Path) -> None:
+    run = record(
+        """
+    import simpler.worker
+    submit, wait = simpler.worker.Worker.submit, simpler.worker.RunHandle.wait
+    simpler.worker.Worker.submit = lambda self, target, **keywords: submit(self, target, **keywords)
+    simpler.worker.RunHandle.wait = lambda self, *args: wait(self, *args)
+    """
+        + SETUP
+        + """
+    made, handle = worker()
+    made.run(handle)
+    made.submit(handle, args=TaskArgs()).wait()
+    """,
+        tmp_path,
+        env={"PYTHONPATH": str(HARNESS)},
+    )
+    ran, submitted = only_process(run).dispatches
+    assert (ran.attributes.get("scenetest.async"), submitted.attributes["scenetest.async"]) == (None, True)
+    assert (ran.outcome, submitted.outcome) == ("pass", "pass")
+
+
+def test_hooks_keep_the_signature_and_the_messages_of_what_they_wrap(tmp_path: Path) -> None:
+    source = """
+    import inspect, simpler.worker
+    def signatures():
+        return [inspect.signature(one) for one in (simpler.worker.Worker.submit, simpler.worker.RunHandle.wait)]
+    before = signatures()
+    instrument()
+    assert signatures() == before
+    worker = simpler.worker.Worker(level=2, device_id=0)
+    try:
+        worker.submit()
+    except TypeError as error:
+        assert "Worker.submit() missing 1 required positional argument: 'callable'" in str(error), error
+    """
+    assert run_script(source, env={"PYTHONPATH": str(HARNESS), "SCENETEST_OTEL_DIR": str(tmp_path)}).returncode == 0

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _current: ContextVar[Span | None] = ContextVar("scenetest_span", default=None)
 
+innermost = _current.get
+"""The innermost span of this context, which may have ended or belong to another process, as `current` tells."""
+
 
 def current() -> Span | None:
     """Return the innermost open span of this process in this context.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from fcntl import fcntl as control
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
 
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     Identity = tuple[int, int]
 
 _FIRST_DESCRIPTOR = 250
+_MARK = 60
+"""A signal number. A file says it by F_GETSIG once it is set by F_SETSIG, and 0 before: nobody else sets one without
+asking for signals. To ask for it takes a quarter of a `write`; to ask for device and inode takes two."""
 
 
 class Writer:
     """Appends lines to a new journal in a run directory and holds its lock.
 
     The program may close our descriptor, and its number may then be that of a file of the program's own. So nothing is
-    written to it or closed before it is known to be our file still.
+    written to it or closed before it is known to be our file still: by the mark that an open file of ours has, else
+    (some kernels keep none) by device and inode.
 
     Attributes:
         path: the journal's file.
@@ -32,13 +37,14 @@ class Writer:
         OSError: the directory or the file can't be made.
     """
 
-    __slots__ = ("_descriptor", "_identity", "_torn", "locked", "path")
+    __slots__ = ("_descriptor", "_identity", "_marked", "_torn", "locked", "path")
 
     def __init__(self, directory: str) -> None:
         os.makedirs(directory, layout.DIRECTORY_MODE, exist_ok=True)
         self.path = os.path.join(directory, f"{os.getpid()}-{os.urandom(4).hex()}{layout.JOURNAL_SUFFIX}")
         self._descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         self._identity = identity(self._descriptor)
+        self._marked = _mark(self._descriptor)
         self._torn = False
         self.locked = liveness.try_lock(self._descriptor)
 
@@ -55,21 +61,28 @@ class Writer:
         if self._torn:
             line = b"\n" + line
         try:
-            if identity(self._descriptor) != self._identity:
+            if not self._is_ours():
                 self._open_again()
             written = os.write(self._descriptor, line)
         except OSError:
             self._mark_incomplete()
             raise
-        if written != len(line):
-            self._torn = True
+        self._torn = written != len(line)
+        if self._torn:
             self._mark_incomplete()
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
-        self._torn = False
 
     def close(self) -> None:
         """Close the file and free its lock. In a forked child this closes the inherited descriptor only."""
         close_own(self._descriptor, self._identity)
+
+    def _is_ours(self) -> bool:
+        if not self._marked:
+            return identity(self._descriptor) == self._identity
+        try:
+            return control(self._descriptor, fcntl.F_GETSIG) == _MARK
+        except OSError:
+            return False
 
     def _open_again(self) -> None:
         """Go on in the same file after the program has closed it."""
@@ -78,6 +91,7 @@ class Writer:
             os.close(descriptor)
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         self._descriptor = descriptor
+        self._marked = _mark(descriptor)
         self.locked = liveness.try_lock(descriptor)
 
     def _mark_incomplete(self) -> None:
@@ -86,6 +100,15 @@ class Writer:
         renamed = self.path.removesuffix(layout.JOURNAL_SUFFIX) + layout.INCOMPLETE_SUFFIX
         os.rename(self.path, renamed)
         self.path = renamed
+
+
+def _mark(descriptor: int) -> bool:
+    """Mark an open file as ours, and tell whether the kernel keeps the mark."""
+    try:
+        control(descriptor, fcntl.F_SETSIG, _MARK)
+        return control(descriptor, fcntl.F_GETSIG) == _MARK
+    except (OSError, AttributeError):
+        return False
 
 
 def identity(descriptor: int) -> Identity | None:
