@@ -78,7 +78,7 @@ def facts(found: Document) -> Iterator[str]:
     for one in found.refusal.rows:
         yield from (one.attribute, *one.values, one.why)
     for of_case in found.cases:
-        yield from (of_case.title, of_case.pressure_text)
+        yield from (of_case.title, of_case.pressure_text, of_case.overhead_text)
         for row in of_case.rows:
             yield from (row.name, row.text, row.head, *row.lines)
             yield from (f"{bound:+.1f} %" for bound in _bounds(row.minimum))

@@ -18,11 +18,13 @@ class Seen(NamedTuple):
         autoload: what torch's backend autoload did, by attribute.
         harness: what the harness tells of itself, by attribute; empty where none is loaded.
         has_harness: whether a harness is loaded.
+        overhead: what an empty dispatch reads as, by attribute; None where that was not measured.
     """
 
     autoload: Mapping[str, Value]
     harness: Mapping[str, Value]
     has_harness: bool
+    overhead: Mapping[str, Value] | None = None
 
 
 class Condition(NamedTuple):

@@ -15,6 +15,7 @@ from opentelemetry.instrumentation.scenetest.conditions.ascend import ASCEND
 from opentelemetry.instrumentation.scenetest.conditions.case import CASE
 from opentelemetry.instrumentation.scenetest.conditions.harness import HARNESS
 from opentelemetry.instrumentation.scenetest.conditions.host import HOST
+from opentelemetry.instrumentation.scenetest.conditions.overhead import OVERHEAD
 from opentelemetry.instrumentation.scenetest.conditions.python import PYTHON
 from opentelemetry.instrumentation.scenetest.conditions.system import SYSTEM
 from opentelemetry.instrumentation.scenetest.conditions.torch import TORCH
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
 
 CONDITIONS: Final = {
-    condition.attribute: condition for condition in (*TORCH, *HARNESS, *ASCEND, *PYTHON, *SYSTEM, *HOST, *CASE)
+    condition.attribute: condition
+    for condition in (*TORCH, *HARNESS, *ASCEND, *PYTHON, *SYSTEM, *HOST, *OVERHEAD, *CASE)
 }
 """Every condition by its attribute, in the order in which they are shown."""
 

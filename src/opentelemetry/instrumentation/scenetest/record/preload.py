@@ -50,10 +50,10 @@ def _recording() -> None:
     import gc
 
     from opentelemetry.instrumentation.scenetest.conditions import case, logline
-    from opentelemetry.instrumentation.scenetest.record import autoload, observe, outcomes
+    from opentelemetry.instrumentation.scenetest.record import autoload, observe, outcomes, overhead
     from opentelemetry.instrumentation.scenetest.rundir import lines
 
-    _ = atexit, case, gc, logline, lines, observe, outcomes
+    _ = atexit, case, gc, logline, lines, observe, outcomes, overhead
     autoload.installed()
 
 

@@ -135,6 +135,8 @@ class CaseDocument:
         title: as a reader knows it.
         pressure: mean CPU pressure by arm; null where it was not recorded.
         pressure_text: the same in words; empty where it was not recorded.
+        overhead: what an empty dispatch reads as by arm; null where it was not recorded.
+        overhead_text: the same in words; empty where it was not recorded.
         rows: its rows.
         parts: what `series` is of.
         series: by arm, every round with what became of it, for figures.
@@ -144,6 +146,8 @@ class CaseDocument:
     title: str
     pressure: Mapping[str, float | None]
     pressure_text: str
+    overhead: Mapping[str, Mapping[str, float] | None]
+    overhead_text: str
     rows: Sequence[RowDocument]
     parts: Sequence[str]
     series: Mapping[Arm, Sequence[Series]]
@@ -310,6 +314,8 @@ def _case(case: CaseRows, comparison: Comparison) -> CaseDocument:
         title=case.key.title,
         pressure={arm.value: share for arm, share in case.pressure.items()},
         pressure_text=wording.pressure(case),
+        overhead={arm.value: one and one._asdict() for arm, one in case.overhead.items()},
+        overhead_text=wording.overhead(case),
         rows=[_row(row, comparison) for row in case.rows],
         parts=case.parts,
         series=case.series,

@@ -67,6 +67,8 @@ def _case(case: CaseDocument) -> Iterable[str]:
     yield f"### {markdown_text(case.title)}\n"
     if not case.rows:
         return
+    if case.overhead_text:
+        yield f"{markdown_text(case.overhead_text)}\n"
     yield "| | base | measure | delta (95 %) | pairs agree | verdict |"
     yield "|---|---:|---:|---:|---:|---|"
     for row in case.rows:

@@ -77,6 +77,8 @@ def _verdict(row: RowDocument) -> Text:
 def _print_case(console: Console, case: CaseDocument) -> None:
     console.print()
     print_line(console, plain(case.title), style="bold")
+    if case.overhead_text:
+        print_line(console, f"  {case.overhead_text}", style="dim", indent=_DEEPER)
     for row in case.rows:
         print_line(console, plain(f"  {row.head}"), indent=_DEEPER)
         _print_pairs(console, row)

@@ -15,6 +15,7 @@ from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, M
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.conditions.case import IN_THREADS, UNASSIGNED
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, raw_attribute
+from opentelemetry.instrumentation.scenetest.conditions.overhead import P50, P99
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
@@ -90,8 +91,18 @@ def _headline(run: Run) -> Iterable[str]:
         ids = sorted({build.partition("=")[2][:_SHORT_ID] for build in builds})
         yield "native " + " ".join(ids[:_SHOWN_IDS]) + (" ..." if len(ids) > _SHOWN_IDS else "")
     yield "stderr: " + ", ".join(_values(processes, "scenetest.stderr"))
+    yield from _overhead(processes)
     if (at_once := runs.processes_at_once(run)) > 1:
         yield f"{at_once} processes dispatched at once"
+
+
+def _overhead(processes: Iterable[dict[str, Value]]) -> Iterable[str]:
+    """Yield what an empty dispatch reads as, by the largest of several processes; nothing where nobody recorded it."""
+    found = [(one.get(P50), one.get(P99)) for one in processes]
+    known = [(p50, p99) for p50, p99 in found if isinstance(p50, int) and isinstance(p99, int)]
+    if known:
+        p50, p99 = (max(values) for values in zip(*known, strict=True))
+        yield f"an empty dispatch reads as {p50 / 1e3:.3g} us (p99 {p99 / 1e3:.3g} us)"
 
 
 def _print_process(console: Console, process: Process, native: NativeView, *, with_pid: bool, with_tree: bool) -> None:

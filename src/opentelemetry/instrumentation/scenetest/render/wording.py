@@ -107,6 +107,20 @@ def pressure(case: CaseRows) -> str:
     return f"CPU pressure: {said}" if said else ""
 
 
+def overhead(case: CaseRows) -> str:
+    """Return what an empty dispatch reads as; "" where it was not recorded in either arm."""
+    known = {arm: one for arm, one in case.overhead.items() if one is not None}
+    if not known:
+        return ""
+    said = [
+        f"{arm.value} {duration(one.p50_ns)} (p99 {duration(one.p99_ns)})"
+        if (one := case.overhead[arm]) is not None
+        else f"{arm.value} not recorded"
+        for arm in case.overhead
+    ]
+    return f"an empty dispatch reads as: {', '.join(said)}"
+
+
 def resolution(row: Row) -> str:
     """Return how much processes differ by themselves and what could have been told; "" without a fit."""
     minimum, smallest, pairs = row.evidence.minimum, findable(row), needed(row)

@@ -102,6 +102,35 @@ class Writer:
         self.path = renamed
 
 
+class Scratch(Writer):
+    """A journal that nobody sees and that is gone when it is closed.
+
+    Args:
+        directory: it is on the same file system; without one, or where that has no nameless files, in memory.
+
+    Raises:
+        OSError: there is no place for it.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, directory: str | None) -> None:
+        self.path = layout.INCOMPLETE_SUFFIX
+        self._descriptor = _nameless(directory)
+        self._identity = identity(self._descriptor)
+        self._marked = _mark(self._descriptor)
+        self._torn = self.locked = False
+
+
+def _nameless(directory: str | None) -> int:
+    if directory is not None:
+        try:
+            return os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, layout.FILE_MODE)
+        except OSError:  # the file system has none, or is full
+            pass
+    return os.memfd_create("scenetest-overhead")
+
+
 def _mark(descriptor: int) -> bool:
     """Mark an open file as ours, and tell whether the kernel keeps the mark."""
     try:

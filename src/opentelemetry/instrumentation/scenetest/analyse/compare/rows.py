@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import (
     holm,
     load_correlation,
 )
+from opentelemetry.instrumentation.scenetest.conditions.overhead import P50, P99
 
 Role: TypeAlias = Literal["named", "control", "other"]
 
@@ -98,6 +99,13 @@ class Row:
         return sum(one.count("lacking") for of_arm in self.series.values() for one in of_arm)
 
 
+class Overhead(NamedTuple):
+    """What an empty dispatch reads as, in nanoseconds: median and 99th percentile."""
+
+    p50_ns: float
+    p99_ns: float
+
+
 @dataclass(frozen=True)
 class CaseRows:
     """One case that both arms ran.
@@ -110,6 +118,7 @@ class CaseRows:
         parts: what was asked for.
         alone: by arm, what the other arm did not measure.
         pressure: by arm, the mean CPU pressure; None where it was not recorded.
+        overhead: by arm, the largest that an empty dispatch read as; None where it was not recorded.
     """
 
     key: Key
@@ -119,6 +128,7 @@ class CaseRows:
     parts: tuple[str, ...]
     alone: Mapping[Arm, tuple[str, ...]] = field(default_factory=dict[Arm, "tuple[str, ...]"])
     pressure: Mapping[Arm, float | None] = field(default_factory=dict[Arm, "float | None"])
+    overhead: Mapping[Arm, Overhead | None] = field(default_factory=dict[Arm, "Overhead | None"])
 
     @property
     def pressure_apart(self) -> bool:
@@ -155,7 +165,8 @@ def judged(groups: Mapping[Key, Group], options: Options, busy: Mapping[Busy, in
         in_order = sorted(rows.items(), key=lambda row: ("named", "control", "other").index(row[1]))
         made = tuple(_row(role, parts, group, options, busy) for parts, role in in_order)
         pressure = {arm: _mean([one.pressure for one in group[arm]]) for arm in Arm}
-        cases.append(CaseRows(key, group, made, made[0].series, named, _alone(group), pressure))
+        overhead = {arm: overhead_of(group[arm]) for arm in Arm}
+        cases.append(CaseRows(key, group, made, made[0].series, named, _alone(group), pressure, overhead))
     return _decided(cases)
 
 
@@ -272,7 +283,22 @@ def _floor(parts: tuple[str, ...], group: Group, read: Sequence[Series], options
     device = any(one.device_names.issuperset(parts) for one in repetitions)
     bases = len(group[Arm.BASE])
     base, measure = (fmean(one.inside for one in of_arm) for of_arm in (read[:bases], read[bases:]))
-    return floor(tick(raw, device=device), options.resolution_ns, (base, measure))
+    resolution = options.resolution_ns
+    if DISPATCH in parts:
+        # Native spans lie between clock reads of the harness's own, and ours are not in them.
+        known = [one for arm in Arm if (one := overhead_of(group[arm])) is not None]
+        resolution = max([resolution, *(max(one.p50_ns, one.p99_ns) for one in known)])
+    return floor(tick(raw, device=device), resolution, (base, measure))
+
+
+def overhead_of(repetitions: Sequence[Repetition]) -> Overhead | None:
+    """Return what an empty dispatch read as, by the largest of several processes; None where nobody recorded it."""
+    conditions = [one.rounds[0].conditions for one in repetitions if one.rounds]
+    found = [(one.get(P50), one.get(P99)) for one in conditions]
+    known = [
+        (float(p50), float(p99)) for p50, p99 in found if isinstance(p50, int | float) and isinstance(p99, int | float)
+    ]
+    return Overhead(max(p50 for p50, _ in known), max(p99 for _, p99 in known)) if known else None
 
 
 def _decided(cases: Sequence[CaseRows]) -> tuple[CaseRows, ...]:

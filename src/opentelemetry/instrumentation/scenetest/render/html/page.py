@@ -162,6 +162,8 @@ def _case(place: str, case: CaseDocument, figures: dict[str, Figure]) -> Iterabl
         if figure is not None:
             figures[name] = figure
             yield _placed(name, figure)
+    if case.overhead_text:
+        yield f"<p>{escape(case.overhead_text)}</p>"
     if case.rows:
         yield from _rows(case)
 
