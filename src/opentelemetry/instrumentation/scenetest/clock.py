@@ -33,6 +33,9 @@ def _copy() -> Any:
 monotonic_ns: partial[int] = _real("monotonic_ns")
 """`CLOCK_MONOTONIC` in nanoseconds."""
 
+thread_ns: partial[int] = _real("thread_time_ns")
+"""CPU time of this thread in nanoseconds."""
+
 unix_ns: partial[int] = _real("time_ns")
 """The wall clock in nanoseconds since 1970."""
 

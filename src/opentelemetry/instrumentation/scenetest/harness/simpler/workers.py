@@ -80,7 +80,7 @@ def _submit(original: Function) -> Function:
     @wraps(original)
     def submit_in_run(self: Any, callable: Any, args: Any = None, config: Any = None) -> Any:  # noqa: A002
         span = innermost()
-        if span.__class__ is dispatch and span.session is state.session:  # type: ignore[union-attr]
+        if span.__class__ is dispatch and span.session is session.active.session:  # type: ignore[union-attr]
             return original(self, callable, args, config)
         return submit(self, callable, args, config)
 
