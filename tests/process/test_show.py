@@ -31,7 +31,9 @@ def test_a_clean_run_says_so_first_and_then_name_time_rulers_and_command(store: 
     assert result.exit_code == 0
     assert lines[0] == "CLEAN  torch was not imported, 1 of 1 processes"
     started = f"{run.started:%d %b %H:%M}"
-    assert lines[1] == f"{run.name}  {started}  exit code not known  1 ruler  a2a3sim  stderr: pipe"
+    headline, _, overhead = lines[1].partition("  an empty dispatch reads as ")
+    assert headline == f"{run.name}  {started}  exit code not known  1 ruler  a2a3sim  stderr: pipe"
+    assert re.fullmatch(r"[0-9.]+ us \(p99 [0-9.]+ us\)", overhead)
     assert lines[3] == "S::c  L2  pass  1 round"
     assert re.fullmatch(r"  +first +min +median +max *", lines[4])
     assert re.fullmatch(r"  dispatch +us( +[0-9.]+){4}", lines[5])
