@@ -125,10 +125,14 @@ class Span:
             span = self._innermost_entry() if self._reentered else self
             if span is None:
                 return
-            span.leave()
+            if _current.get() is span and span._attached is None:
+                _current.set(span.outer)
+            else:
+                span.leave()
             recording, span.session = span.session, None
             if recording is not None and recording is active.session:
                 span._close(recording, end, kind if error is None else error)
+            span.holder = None  # itself, as a rule: a circle would wait for the garbage collector
         except Exception as fault:
             faults.swallow("record everything", fault)
 
@@ -395,5 +399,5 @@ class dispatch(Span):  # noqa: N801
             mark = self._follow(above and above.begin_below("dispatch", attributes, recording.conditions, round=number))
             recording.write_open("dispatch", self.id, self.trace, parent, round=number, attributes=attributes, **mark)
         else:
-            recording.write(_OPEN % (holder.head(), self.number, monotonic_ns(), number))
+            recording.write(_OPEN % (holder._head or holder.head(), self.number, monotonic_ns(), number))
         self._begin(recording)

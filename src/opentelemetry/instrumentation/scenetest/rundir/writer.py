@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Identity = tuple[int, int]
 
 _FIRST_DESCRIPTOR = 250
+_GET_MARK = fcntl.F_GETSIG
 _MARK = 60
 """A signal number. A file says it by F_GETSIG once it is set by F_SETSIG, and 0 before: nobody else sets one without
 asking for signals. To ask for it takes a quarter of a `write`; to ask for device and inode takes two."""
@@ -26,8 +27,8 @@ class Writer:
     """Appends lines to a new journal in a run directory and holds its lock.
 
     The program may close our descriptor, and its number may then be that of a file of the program's own. So nothing is
-    written to it or closed before it is known to be our file still: by the mark that an open file of ours has, else
-    (some kernels keep none) by device and inode.
+    written to it or closed before it is known to be our file still: by the mark that an open file of ours has, and
+    where it has none (some kernels keep none) by device and inode.
 
     Attributes:
         path: the journal's file.
@@ -37,14 +38,14 @@ class Writer:
         OSError: the directory or the file can't be made.
     """
 
-    __slots__ = ("_descriptor", "_identity", "_marked", "_torn", "locked", "path")
+    __slots__ = ("_descriptor", "_identity", "_torn", "locked", "path")
 
     def __init__(self, directory: str) -> None:
         os.makedirs(directory, layout.DIRECTORY_MODE, exist_ok=True)
         self.path = os.path.join(directory, f"{os.getpid()}-{os.urandom(4).hex()}{layout.JOURNAL_SUFFIX}")
         self._descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         self._identity = identity(self._descriptor)
-        self._marked = _mark(self._descriptor)
+        _mark(self._descriptor)
         self._torn = False
         self.locked = liveness.try_lock(self._descriptor)
 
@@ -61,8 +62,12 @@ class Writer:
         if self._torn:
             line = b"\n" + line
         try:
-            if not self._is_ours():
-                self._open_again()
+            is_ours = control(self._descriptor, _GET_MARK) == _MARK
+        except OSError:
+            is_ours = False
+        try:
+            if not is_ours:
+                self._find_again()
             written = os.write(self._descriptor, line)
         except OSError:
             self._mark_incomplete()
@@ -76,22 +81,16 @@ class Writer:
         """Close the file and free its lock. In a forked child this closes the inherited descriptor only."""
         close_own(self._descriptor, self._identity)
 
-    def _is_ours(self) -> bool:
-        if not self._marked:
-            return identity(self._descriptor) == self._identity
-        try:
-            return control(self._descriptor, fcntl.F_GETSIG) == _MARK
-        except OSError:
-            return False
-
-    def _open_again(self) -> None:
-        """Go on in the same file after the program has closed it."""
+    def _find_again(self) -> None:
+        """Go on in the same file, if the program has closed it: the mark of ours was not found."""
+        if identity(self._descriptor) == self._identity:
+            return
         descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND)
         if identity(descriptor) != self._identity:
             os.close(descriptor)
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         self._descriptor = descriptor
-        self._marked = _mark(descriptor)
+        _mark(descriptor)
         self.locked = liveness.try_lock(descriptor)
 
     def _mark_incomplete(self) -> None:
@@ -118,7 +117,7 @@ class Scratch(Writer):
         self.path = layout.INCOMPLETE_SUFFIX
         self._descriptor = _nameless(directory)
         self._identity = identity(self._descriptor)
-        self._marked = _mark(self._descriptor)
+        _mark(self._descriptor)
         self._torn = self.locked = False
 
 
@@ -131,13 +130,12 @@ def _nameless(directory: str | None) -> int:
     return os.memfd_create("scenetest-overhead")
 
 
-def _mark(descriptor: int) -> bool:
-    """Mark an open file as ours, and tell whether the kernel keeps the mark."""
+def _mark(descriptor: int) -> None:
+    """Mark an open file as ours, where the kernel can."""
     try:
         control(descriptor, fcntl.F_SETSIG, _MARK)
-        return control(descriptor, fcntl.F_GETSIG) == _MARK
-    except (OSError, AttributeError):
-        return False
+    except OSError:
+        return
 
 
 def identity(descriptor: int) -> Identity | None:
