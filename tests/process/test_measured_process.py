@@ -247,3 +247,31 @@ def test_a_program_without_a_descriptor_left_is_not_told_by_an_exception(tmp_pat
         env={"SCENETEST_OTEL_DIR": str(tmp_path)},
     )
     assert (done.returncode, done.stdout) == (0, "done\n")
+
+
+@pytest.mark.parametrize("first", ["", "import opentelemetry.trace"])
+def test_recording_leaves_nothing_to_the_garbage_collector(first: str, tmp_path: Path) -> None:
+    done = run_script(
+        f"""
+        import gc
+        {first}
+        instrument()
+        def record():
+            for _ in range(10):
+                with case("S", "c"), phase("golden"):
+                    pass
+                for _ in range(500):
+                    with dispatch():
+                        pass
+        with case("S", "outer"):
+            record()
+            gc.collect()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            record()
+            gc.collect()
+        ours = [one for one in gc.garbage if "scenetest" in type(one).__module__]
+        assert not ours, (len(ours), ours[:3])
+        """,
+        env={"SCENETEST_OTEL_DIR": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
