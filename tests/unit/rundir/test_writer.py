@@ -68,5 +68,25 @@ def test_nothing_is_written_to_a_file_of_the_program_that_has_the_journals_descr
     os.close(number)
 
 
+def test_a_file_of_the_program_that_got_the_inode_of_a_removed_journal_is_left_alone(tmp_path: Path) -> None:
+    for _ in range(20):
+        journal = writer.Writer(str(tmp_path))
+        number, ours = descriptor_of(journal), os.stat(journal.path).st_ino
+        os.remove(journal.path)
+        os.close(number)
+        own = os.open(tmp_path / "own", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(own, number)
+        with pytest.raises(OSError, match="No such file"):
+            journal.write(LINES[0])
+        journal.close()
+        assert os.fstat(number).st_size == 0
+        reused = os.fstat(own).st_ino == ours
+        os.close(own)
+        os.close(number)
+        os.remove(tmp_path / "own")
+        if reused:
+            return
+
+
 def test_no_signal_is_asked_for(journal: writer.Writer) -> None:
     assert not fcntl.fcntl(descriptor_of(journal), fcntl.F_GETFL) & os.O_ASYNC

@@ -28,7 +28,7 @@ class Writer:
 
     The program may close our descriptor, and its number may then be that of a file of the program's own. So nothing is
     written to it or closed before it is known to be our file still: by the mark that an open file of ours has, and
-    where it has none (some kernels keep none) by device and inode.
+    where kernels keep none by device and inode, which a new file may have again once ours was removed.
 
     Attributes:
         path: the journal's file.
@@ -38,14 +38,14 @@ class Writer:
         OSError: the directory or the file can't be made.
     """
 
-    __slots__ = ("_descriptor", "_identity", "_torn", "locked", "path")
+    __slots__ = ("_descriptor", "_identity", "_marked", "_torn", "locked", "path")
 
     def __init__(self, directory: str) -> None:
         os.makedirs(directory, layout.DIRECTORY_MODE, exist_ok=True)
         self.path = os.path.join(directory, f"{os.getpid()}-{os.urandom(4).hex()}{layout.JOURNAL_SUFFIX}")
         self._descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         self._identity = identity(self._descriptor)
-        _mark(self._descriptor)
+        self._marked = _mark(self._descriptor)
         self._torn = False
         self.locked = liveness.try_lock(self._descriptor)
 
@@ -79,18 +79,21 @@ class Writer:
 
     def close(self) -> None:
         """Close the file and free its lock. In a forked child this closes the inherited descriptor only."""
-        close_own(self._descriptor, self._identity)
+        if not self._marked:
+            close_own(self._descriptor, self._identity)
+        elif _is_marked(self._descriptor):
+            os.close(self._descriptor)
 
     def _find_again(self) -> None:
         """Go on in the same file, if the program has closed it: the mark of ours was not found."""
-        if identity(self._descriptor) == self._identity:
+        if not self._marked and identity(self._descriptor) == self._identity:
             return
         descriptor = open_apart(self.path, os.O_WRONLY | os.O_APPEND)
         if identity(descriptor) != self._identity:
             os.close(descriptor)
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), self.path)
         self._descriptor = descriptor
-        _mark(descriptor)
+        self._marked = _mark(descriptor)
         self.locked = liveness.try_lock(descriptor)
 
     def _mark_incomplete(self) -> None:
@@ -117,7 +120,7 @@ class Scratch(Writer):
         self.path = layout.INCOMPLETE_SUFFIX
         self._descriptor = _nameless(directory)
         self._identity = identity(self._descriptor)
-        _mark(self._descriptor)
+        self._marked = _mark(self._descriptor)
         self._torn = self.locked = False
 
 
@@ -130,12 +133,20 @@ def _nameless(directory: str | None) -> int:
     return os.memfd_create("scenetest-overhead")
 
 
-def _mark(descriptor: int) -> None:
-    """Mark an open file as ours, where the kernel can."""
+def _mark(descriptor: int) -> bool:
+    """Mark an open file as ours, and tell whether the kernel keeps the mark."""
     try:
         control(descriptor, fcntl.F_SETSIG, _MARK)
     except OSError:
-        return
+        return False
+    return _is_marked(descriptor)
+
+
+def _is_marked(descriptor: int) -> bool:
+    try:
+        return control(descriptor, _GET_MARK) == _MARK
+    except OSError:
+        return False
 
 
 def identity(descriptor: int) -> Identity | None:
