@@ -53,6 +53,16 @@ def test_unresolved_says_what_could_not_be_told_and_what_it_takes() -> None:
     )
 
 
+def test_what_can_be_told_of_a_case_depends_on_how_many_cases_are_tested_together() -> None:
+    of_cases = [arms([100 * MS, 103 * MS, 98 * MS, 104 * MS], WIDE, key=KEY._replace(case=name)) for name in "abc"]
+    base, measure = ([one for case in of_cases for one in case[arm]] for arm in (0, 1))
+    rows = compare(base, measure, Options()).named
+    assert [row.family for row in rows] == [3, 3, 3]
+    assert {wording.verdict(row, Options()) for row in rows} == {
+        "unresolved: below about 9.6 % nothing can be told here; run 5 more pairs to tell 5 %"
+    }
+
+
 def test_arms_one_after_the_other_are_unresolved_in_words() -> None:
     row = only_row(compare(*arms(BASE, SLOWER, turns="BBBBMMMM"), Options()))
     assert wording.verdict(row, Options()).startswith("unresolved: the arms ran one after the other")

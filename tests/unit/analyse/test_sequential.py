@@ -13,8 +13,8 @@ from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import Pla
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason, Verdict
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "sequential.py"))
-experiments, share, mean_pairs, naive, noises = (
-    BENCHMARK[name] for name in ("experiments", "share", "mean_pairs", "naive", "noises")
+experiments, share, mean_pairs, naive, noises, of_several = (
+    BENCHMARK[name] for name in ("experiments", "share", "mean_pairs", "naive", "noises", "of_several")
 )
 CHANGES = (Verdict.SLOWER, Verdict.FASTER)
 FIVE_PERCENT = Plan(log1p(0.05))
@@ -86,6 +86,17 @@ def test_the_shift_that_was_asked_for_is_found() -> None:
     found = experiments(noises()["normal, scatter 4 %"], 0.05, 300)
     assert share(found, Verdict.SLOWER) >= 90
     assert share(found, Verdict.SAME) <= 6
+
+
+def test_a_plan_for_several_cases_asks_for_more_pairs() -> None:
+    assert Plan(log1p(0.05), family=10).after(4, 0.04).need == 27
+
+
+def test_the_one_of_ten_cases_that_changed_is_found_and_a_plan_without_holm_misses_it() -> None:
+    called, found, _, careless, _ = map(float, of_several((*(0.01,) * 9, 0.04), 200).split(" | "))
+    assert called <= 8
+    assert found >= 86
+    assert careless < found
 
 
 def test_equal_arms_are_called_the_same_and_a_large_change_ends_it_soon() -> None:

@@ -176,3 +176,14 @@ def test_pairs_needed_to_find_five_percent():
 def test_more_pairs_find_smaller_shifts():
     found = [findable_shift(1.0, pairs) for pairs in (4, 7, 8, 16, 32, 64)]
     assert found == pytest.approx([3.1, 2.25, 2.1, 1.3, 0.9, 0.65], abs=0.05)
+
+
+def test_a_row_that_is_tested_with_others_needs_a_larger_shift():
+    found = [findable_shift(1.0, pairs, family=10) for pairs in (4, 8, 16, 64)]
+    assert found == pytest.approx([5.0, 2.5, 1.6, 0.75], abs=0.1)
+    # At 6 pairs the signs ask for more than the t test, whatever its level.
+    assert findable_shift(1.0, 6, family=2) == findable_shift(1.0, 6) == 3.0
+
+
+def test_pairs_needed_grow_with_the_number_of_rows_tested_together():
+    assert [pairs_needed(0.02, log1p(0.05), family=family) for family in (1, 2, 3, 10, 30)] == [7, 7, 7, 9, 11]

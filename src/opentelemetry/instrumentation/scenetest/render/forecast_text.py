@@ -15,7 +15,7 @@ _WORTH_TELLING = 0.8
 """Other numbers of rounds are told of where they cost less than this share."""
 
 
-def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float) -> str:
+def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float, title: str = "") -> str:
     """Return how many pairs find the shift, how long they take, and what is known so far.
 
     Args:
@@ -23,6 +23,7 @@ def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float) -> str:
         plan: the plan after the last pair.
         reachable: how many pairs the limits allow in all.
         pair_seconds: how long a pair takes.
+        title: its case, where there are several.
     """
     minimum, pairs = row.evidence.minimum, row.evidence.order.pairs
     if minimum is None or plan.need is None:
@@ -33,11 +34,12 @@ def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float) -> str:
     goal = min(plan.need, reachable)
     find = f"{'no number of pairs finds' if plan.beyond_reach else f'{plan.need} pairs find'} {wanted}"
     if plan.beyond_reach or plan.need > reachable:
-        smallest = findable_shift(minimum.scatter, reachable)
+        smallest = findable_shift(minimum.scatter, reachable, family=row.family)
         allowed = "nothing" if smallest is None else f"{wording.unsigned(expm1(smallest))} or more"
         find += f", the limits allow {reachable}, which find {allowed}"
     left = f", about {clock((goal - pairs) * pair_seconds)} left" if goal > pairs else ""
-    return f"scatter {100 * minimum.scatter:.1f} %: {find}{left}; {so_far}"
+    of = f" of {title}" if title else ""
+    return f"scatter{of} {100 * minimum.scatter:.1f} %: {find}{left}; {so_far}"
 
 
 def advice(effort: Effort) -> str:

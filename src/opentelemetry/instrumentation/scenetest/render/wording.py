@@ -33,14 +33,19 @@ def findable(row: Row) -> float | None:
     minimum = row.evidence.minimum
     if minimum is None:
         return None
-    shift = findable_shift(minimum.scatter, row.evidence.order.pairs, row.evidence.order.inflation)
+    shift = findable_shift(minimum.scatter, row.evidence.order.pairs, row.evidence.order.inflation, family=row.family)
     return None if shift is None else expm1(shift)
 
 
 def needed(row: Row) -> int | None:
     """How many pairs would find a shift of the margin; None where that can't be said or is beyond anyone's patience."""
+    return needed_for(row, row.evidence.margin)
+
+
+def needed_for(row: Row, share: float) -> int | None:
+    """How many pairs would find a shift of this share."""
     minimum = row.evidence.minimum
-    return None if minimum is None else pairs_needed(minimum.scatter, log1p(row.evidence.margin))
+    return None if minimum is None else pairs_needed(minimum.scatter, log1p(share), family=row.family)
 
 
 def verdict(row: Row, options: Options) -> str:
@@ -139,7 +144,7 @@ def too_few_for(row: Row, share: float) -> str:
     minimum, smallest = row.evidence.minimum, findable(row)
     if minimum is None or share <= 0 or (smallest is not None and smallest <= share):
         return ""
-    pairs = pairs_needed(minimum.scatter, log1p(share))
+    pairs = needed_for(row, share)
     found = "find nothing" if smallest is None else f"find a shift of {unsigned(smallest)} or more"
     wanted = "no number of pairs finds" if pairs is None else f"{pairs} pairs find"
     return f"{count(row.evidence.order.pairs, 'pair')} {found}; {wanted} {unsigned(share)}"

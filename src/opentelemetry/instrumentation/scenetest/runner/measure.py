@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p
 from typing import TYPE_CHECKING
 
@@ -94,25 +94,28 @@ class _Search:
         rows = [(case, row) for case in comparison.cases for row in case.rows if row.role == "named"]
         if hopeless := _hopeless([row for _, row in rows]):
             return hopeless
-        if not rows or any(row.evidence.minimum is None for _, row in rows):
+        # More pairs tell nothing of the others. They stay in the family: Holm's method counts them.
+        told = [(case, row) for case, row in rows if row.evidence.readable and row.evidence.minimum is not None]
+        if not told:
             return ""
-        case, widest = max(rows, key=lambda one: _scatter(one[1]))
-        pairs = min(row.evidence.order.pairs for _, row in rows)
-        self._plan = self._plan.after(pairs, _scatter(widest))
-        self._tell(case, widest)
-        if all(ends_early(row.reason, row.holm_p) for _, row in rows):
+        case, widest = max(told, key=lambda one: _scatter(one[1]))
+        pairs = min(row.evidence.order.pairs for _, row in told)
+        self._plan = replace(self._plan, family=widest.family).after(pairs, _scatter(widest))
+        self._tell(case, widest, alone=len(comparison.cases) == 1)
+        if all(ends_early(row.reason, row.holm_p) for _, row in told):
             return f"{_pairs(pairs)}: the change is clear, p <= .001"
         if self._plan.finds(pairs):
             return f"{_pairs(pairs)}: enough to find {100 * (self._limits.find or 0):g} %"
         return ""
 
-    def _tell(self, case: CaseRows, row: Row) -> None:
+    def _tell(self, case: CaseRows, row: Row, *, alone: bool) -> None:
         from opentelemetry.instrumentation.scenetest.render.forecast_text import advice, forecast
 
         pairs = row.evidence.order.pairs
-        if said := forecast(row, self._plan, self._reachable(pairs), self._experiment.pair_seconds):
+        title = "" if alone else case.key.title
+        if said := forecast(row, self._plan, self._reachable(pairs), self._experiment.pair_seconds, title):
             self._experiment.on_progress(said)
-        if self._advised or self._plan.need is None:
+        if self._advised or self._plan.need is None or not alone:
             return
         self._advised = True
         if (weighed := weigh(case, row, self._experiment.pair_seconds / 2, self._plan)) and (said := advice(weighed)):

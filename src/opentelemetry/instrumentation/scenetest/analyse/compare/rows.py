@@ -66,6 +66,7 @@ class Row:
         at_once: how many processes dispatched at the same time as a repetition that is used, at the most.
         reason: the rule that decided.
         holm_p: p within the family of rows.
+        family: how many rows are tested together.
         controls: of a row that is none: each control, with the correlation of both rows' log minima.
     """
 
@@ -81,6 +82,7 @@ class Row:
     at_once: int
     reason: Reason = Reason.NO_PAIR
     holm_p: float = 1.0
+    family: int = 1
     controls: tuple[tuple[Row, float | None], ...] = ()
 
     @property
@@ -303,28 +305,29 @@ def overhead_of(repetitions: Sequence[Repetition]) -> Overhead | None:
 
 def _decided(cases: Sequence[CaseRows]) -> tuple[CaseRows, ...]:
     """Decide on every row: what was asked for within its family over the cases, all others within theirs."""
-    adjusted: dict[int, float] = {}
-    for role in ("named", "other"):
-        rows = [row for case in cases for row in case.rows if row.role == role]
-        adjusted |= dict(zip(map(id, rows), holm([row.evidence.p for row in rows]), strict=True))
-    return tuple(replace(case, rows=_judge_case(case, adjusted)) for case in cases)
+    families = [[row for case in cases for row in case.rows if row.role == role] for role in ("named", "other")]
+    families += [[row for row in case.rows if row.role == "control"] for case in cases]
+    within: dict[int, tuple[float, int]] = {}
+    for rows in families:
+        for row, p in zip(rows, holm([row.evidence.p for row in rows]), strict=True):
+            within[id(row)] = p, len(rows)
+    return tuple(replace(case, rows=_judge_case(case, within)) for case in cases)
 
 
-def _judge_case(case: CaseRows, adjusted: Mapping[int, float]) -> tuple[Row, ...]:
+def _judge_case(case: CaseRows, within: Mapping[int, tuple[float, int]]) -> tuple[Row, ...]:
     controls = [row for row in case.rows if row.role == "control"]
-    of_controls = dict(zip(map(id, controls), holm([row.evidence.p for row in controls]), strict=True))
     moved = control_moved([row.evidence for row in controls])
     apart = case.pressure_apart
 
     def judge(row: Row) -> Row:
+        p, family = within[id(row)]
         if row.role == "control":
-            p = of_controls[id(row)]
-            return replace(row, reason=decide(row.evidence, holm_p=p), holm_p=p)
-        p = adjusted[id(row)]
+            return replace(row, reason=decide(row.evidence, holm_p=p), holm_p=p, family=family)
         return replace(
             row,
             reason=decide(row.evidence, holm_p=p, control_moved=moved, pressure_apart=apart),
             holm_p=p,
+            family=family,
             controls=tuple((control, load_correlation(row.evidence, control.evidence)) for control in controls),
         )
 

@@ -32,6 +32,7 @@ class Plan:
     Attributes:
         log_shift: the shift that is to be found, as a log ratio.
         most: no more pairs than these.
+        family: how many rows are tested together, such as the cases of a run. Holm's method asks each for more.
         need: pairs after which the verdict is given; None before the first estimate.
         revised: the number of pairs was raised by a second estimate, or did not have to be.
         beyond_reach: no number of pairs that anyone would run finds the shift.
@@ -39,6 +40,7 @@ class Plan:
 
     log_shift: float
     most: int = MOST_PAIRS
+    family: int = 1
     need: int | None = None
     revised: bool = False
     beyond_reach: bool = False
@@ -48,7 +50,7 @@ class Plan:
 
         Args:
             pairs: how many pairs there are.
-            scatter: standard deviation between processes, as estimated from these pairs.
+            scatter: standard deviation between processes, as estimated from these pairs; the largest of the family.
         """
         if pairs < FEWEST_PAIRS or self.revised:
             return self
@@ -62,7 +64,7 @@ class Plan:
         return replace(plan, need=max(plan.need or 0, pairs), revised=True)
 
     def _planned(self, scatter: float) -> Plan:
-        need = pairs_needed(scatter, self.log_shift)
+        need = pairs_needed(scatter, self.log_shift, family=self.family)
         return replace(self, need=self.most if need is None else need, beyond_reach=need is None)
 
     def finds(self, pairs: int) -> bool:
