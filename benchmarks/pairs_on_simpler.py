@@ -1,6 +1,6 @@
 """Whether our instrumentation moves what the harness itself measures, on the real harness.
 
-    python benchmarks/pairs_on_simpler.py HARNESS [--pairs N] [--minutes M] [--store DIR] [-- CMD...]
+    python benchmarks/pairs_on_simpler.py HARNESS [--pairs N] [--minutes M] [--measure-only] [--store DIR] [-- CMD...]
 
 HARNESS is a checkout of hw-native-sys/simpler that is installed in the environment of this Python, with this package.
 Runs of one command take turns: as it is (base), and below `scenetest-otel run` (measure), in the order base, measure,
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -25,22 +26,26 @@ EXAMPLE = (
     *("-p", "a2a3sim", "--manual", "include", "--rounds", "10", "--skip-golden"),
 )
 PAIRS = 200
+MARGIN = 2.0
+"""In per cent: less than this is `same`."""
 OTEL = [sys.executable, "-m", "opentelemetry.instrumentation.scenetest"]
 
 
-def run(arm: str, number: int, harness: Path, store: Path, command: Sequence[str]) -> Path:
-    """Run the command once, and return the log of the harness."""
-    label = f"{arm}-{number}"
+def run(arm: str, number: int, harness: Path, store: Path, command: Sequence[str]) -> None:
+    """Run the command once."""
+    log = log_of(arm, number, store)
+    if log.parent.exists():
+        shutil.rmtree(log.parent)
     if arm == "base":
         # The log alone does not tell its case: that is then called after the file, as that of the other arm is.
-        plain = store / "plain" / label
-        plain.mkdir(parents=True, exist_ok=True)
-        with (plain / "stderr.log").open("wb") as log, (plain / "stdout.log").open("wb") as out:
-            subprocess.run(list(command), cwd=harness, env=environment(), stdout=out, stderr=log, check=True)
-        return plain / "stderr.log"
-    recorded = [*OTEL, "run", "--require-record", "--dir", str(store / "recorded"), "--name", label, "--", *command]
-    subprocess.run(recorded, cwd=harness, env=environment(), capture_output=True, check=True)
-    return store / "recorded" / label / "stderr.log"
+        log.parent.mkdir(parents=True)
+        with log.open("wb") as errors, log.with_name("stdout.log").open("wb") as output:
+            subprocess.run(list(command), cwd=harness, env=environment(), stdout=output, stderr=errors, check=True)
+    else:
+        ours = ["run", "--require-record", "--dir", str(log.parent.parent), "--name", log.parent.name]
+        recorded = [*OTEL, *ours, "--", *command]
+        subprocess.run(recorded, cwd=harness, env=environment(), capture_output=True, check=True)
+    log.with_name("done").touch()
 
 
 def environment() -> dict[str, str]:
@@ -49,12 +54,25 @@ def environment() -> dict[str, str]:
     return {**{key: value for key, value in os.environ.items() if not key.startswith("SCENETEST_")}, "PATH": programs}
 
 
-def pair(number: int, harness: Path, store: Path, command: Sequence[str]) -> None:
-    """Measure one pair, and make of each log a run of its own that holds nothing else."""
-    for arm in turn(number):
-        log = run(arm, number, harness, store, command)
-        ingest = [*OTEL, "ingest", "--dir", str(store / "logs"), f"{arm}-{number}", str(log)]
-        subprocess.run(ingest, check=True, stdout=subprocess.DEVNULL)
+def log_of(arm: str, number: int, store: Path) -> Path:
+    """Return where the log of a run is: of one that is recorded in its run directory."""
+    return store / ("plain" if arm == "base" else "recorded") / f"{arm}-{number}" / "stderr.log"
+
+
+def is_measured(number: int, store: Path) -> bool:
+    """Tell whether both runs of a pair are there, and went well."""
+    return all(log_of(arm, number, store).with_name("done").exists() for arm in turn(number))
+
+
+def judge(pairs: int, store: Path) -> int:
+    """Make of each log a run of its own that holds nothing else, compare them, and return the exit code."""
+    for number in range(1, pairs + 1):
+        for arm in turn(number) if is_measured(number, store) else ():
+            if not (store / "logs" / f"{arm}-{number}").is_dir():
+                ingest = [*OTEL, "ingest", "--dir", str(store / "logs"), f"{arm}-{number}"]
+                subprocess.run([*ingest, str(log_of(arm, number, store))], check=True, stdout=subprocess.DEVNULL)
+    options = ["--dir", str(store / "logs"), "--allow", "not-recorded", "--margin", str(MARGIN)]
+    return subprocess.run([*OTEL, "compare", *options, "base-*", "--", "measure-*"], check=False).returncode
 
 
 def main() -> int:
@@ -63,21 +81,21 @@ def main() -> int:
     parser.add_argument("harness", type=Path)
     parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--minutes", type=float, help="begin no pair after so many minutes")
+    parser.add_argument("--measure-only", action="store_true", help="compare another time")
     parser.add_argument("--store", type=Path, default=Path("pairs-on-simpler"))
     parser.add_argument("command", nargs="*", default=EXAMPLE)
     asked = parser.parse_args()
     store = asked.store.resolve()
-    (store / "logs").mkdir(parents=True, exist_ok=True)
     began = monotonic()
     for number in range(1, asked.pairs + 1):
-        if all((store / "logs" / f"{arm}-{number}").is_dir() for arm in turn(number)):
+        if is_measured(number, store):
             continue
         if asked.minutes is not None and monotonic() - began > 60 * asked.minutes:
             break
-        pair(number, asked.harness, store, asked.command)
+        for arm in turn(number):
+            run(arm, number, asked.harness, store, asked.command)
         print(f"pair {number}, {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    options = ["--dir", str(store / "logs"), "--allow", "not-recorded", "--margin", "2"]
-    return subprocess.run([*OTEL, "compare", *options, "base-*", "--", "measure-*"], check=False).returncode
+    return 0 if asked.measure_only else judge(asked.pairs, store)
 
 
 if __name__ == "__main__":

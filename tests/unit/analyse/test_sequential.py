@@ -109,3 +109,12 @@ def test_the_noise_is_as_wide_as_its_name_says() -> None:
     random = np.random.default_rng(1)
     drawn = [noises()["autocorrelated (.5), scatter 4 %"](random).std() for _ in range(50)]
     assert np.mean(drawn) == pytest.approx(0.04, abs=0.003)
+
+
+def test_what_is_expected_follows_the_scatter_until_the_number_of_pairs_is_fixed() -> None:
+    plan = FIVE_PERCENT.after(4, 0.04)
+    assert plan.need == 19
+    assert plan.expected(0.08) == 70
+    assert plan.expected(0.01) == 19
+    assert plan.expected(1.0) is None
+    assert plan.after(19, 0.04).expected(0.08) == 19

@@ -105,14 +105,16 @@ def ab(
     where = Path(os.path.abspath(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE))
     name = name or strftime("%Y%m%d-%H%M%S")
     with Interrupts() as interrupts, worktrees.prepared(places, setup, keep, say, interrupts):
-        experiment = Experiment(places, where, name, list(command), say, interrupts, resumes=resume)
+        experiment = Experiment(places, where, name, list(command), say, interrupts, setup, resumes=resume)
         environments.check(places, command)
         try:
             code = _measure(experiment, limits, asked, warm_up=warm_up, autoload=autoload)
         finally:
-            flush()
-            with suppress(KeyboardInterrupt), interrupts.allowed():
-                _deliver(experiment.made)
+            try:
+                flush()
+            finally:
+                with suppress(KeyboardInterrupt), interrupts.allowed():
+                    _deliver(experiment.undelivered())
     return code
 
 

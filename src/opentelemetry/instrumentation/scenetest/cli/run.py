@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ _NOTHING_RECORDED = (
 @click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
 @click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
 @click.option("--deliver-later", is_flag=True, hidden=True, help="Leave the delivery to whoever started this run.")
+@click.option("--arm", hidden=True, help="What `ab` records of the arm, as JSON.")
 @click.option("--tty", is_flag=True, help="Give the command a terminal.")
 @click.option("--require-record", is_flag=True, help="Exit with 6 if the command succeeds and nothing was recorded.")
 @click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
@@ -43,6 +45,7 @@ def run(
     store: str | None,
     name: str | None,
     deliver_later: bool,
+    arm: str | None,
     tty: bool,
     require_record: bool,
     command: tuple[str, ...],
@@ -53,7 +56,8 @@ def run(
     """
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in scenetest-otel run -- python test_x.py")
-    directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE, name, tty, command)
+    facts = {"tty": tty, **({"arm": json.loads(arm)} if arm else {})}
+    directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE, name, command, facts)
     if deliver_later:
         Path(directory, layout.DELIVERY_LATER).touch(layout.FILE_MODE)
     recording: _Recording | None = None
@@ -88,14 +92,14 @@ def _fault(error: Exception) -> str:
     return f"a fault of its own: {type(error).__name__}: {error}"
 
 
-def _make_run(store: str, name: str | None, tty: bool, command: Sequence[str]) -> str:
+def _make_run(store: str, name: str | None, command: Sequence[str], facts: Mapping[str, object]) -> str:
     if name is not None and (os.sep in name or name in ("", ".", "..")):
         raise BadInputError(
             f"--name {name!r} can't be used: it names a directory, so no {os.sep!r}, and not '', '.' or '..'"
         )
     try:
         run_file.make_store(store)
-        return run_file.make_run(store, by="run", command=command, name=name, tty=tty, **_from_environment())
+        return run_file.make_run(store, by="run", command=command, name=name, **facts, **_from_environment())
     except OSError as error:
         way_out = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
         raise BadInputError(f"no run can be made in {store!r} ({error.strerror}): {way_out}") from error

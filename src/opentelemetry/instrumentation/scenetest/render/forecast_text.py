@@ -31,9 +31,10 @@ def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float, title: s
     low, high = minimum.interval(0.95)
     so_far = f"so far {wording.percent(minimum.delta)} (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
     wanted = wording.unsigned(expm1(plan.log_shift))
-    goal = min(plan.need, reachable)
-    find = f"{'no number of pairs finds' if plan.beyond_reach else f'{plan.need} pairs find'} {wanted}"
-    if plan.beyond_reach or plan.need > reachable:
+    expected = plan.expected(minimum.scatter)
+    goal = reachable if expected is None else min(expected, reachable)
+    find = f"{'no number of pairs finds' if expected is None else f'{expected} pairs find'} {wanted}"
+    if expected is None or expected > reachable:
         smallest = findable_shift(minimum.scatter, reachable, family=row.family)
         allowed = "nothing" if smallest is None else f"{wording.unsigned(expm1(smallest))} or more"
         find += f", the limits allow {reachable}, which find {allowed}"

@@ -24,11 +24,13 @@ class Place:
         directory: the working directory.
         variables: what it changes in the environment.
         revision: the commit that a worktree is made of; "" for a directory that is there.
+        inside: the directory below the root of that worktree.
     """
 
     directory: Path
     variables: dict[str, str] = field(default_factory=dict[str, str])
     revision: str = ""
+    inside: str = ""
 
     @property
     def venv(self) -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,13 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from time import monotonic
+from time import monotonic, sleep
+from typing import Any
 
 from opentelemetry.instrumentation.scenetest import masking
 from opentelemetry.instrumentation.scenetest.analyse.durations import clock
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
-from opentelemetry.instrumentation.scenetest.runner import arms
+from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
+from opentelemetry.instrumentation.scenetest.runner import arm_facts, arms
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 from opentelemetry.instrumentation.scenetest.sources.arms import read
@@ -36,6 +39,7 @@ main()
 """
 _SHOWN_LINES = 10
 _WARM_UP = "warm-up"
+_LOOK_SECONDS = 0.2
 
 
 @dataclass
@@ -49,10 +53,11 @@ class Experiment:
         command: what is run.
         on_progress: takes a sentence after each run.
         interrupts: the requests to stop.
+        setup: the command that prepared the arms that are git revisions.
         resumes: whether runs of that name that are there already count, and are not made again.
         good: the directories of the runs that did not fail.
         warm: the directory of each arm's warm-up run.
-        made: the directories of all runs that were made now.
+        made: how many runs were made now, the warm-up excepted.
         took: how long the runs took, in seconds.
     """
 
@@ -62,12 +67,15 @@ class Experiment:
     command: list[str]
     on_progress: Callable[[str], None]
     interrupts: Interrupts
+    setup: str | None = None
     resumes: bool = False
     good: dict[str, list[Path]] = field(default_factory=lambda: {name: [] for name in arms.NAMES})
     warm: dict[str, Path] = field(default_factory=dict[str, Path])
-    made: list[Path] = field(default_factory=list[Path])
+    made: int = 0
     took: list[float] = field(default_factory=list[float])
     _began: float = field(default_factory=monotonic)
+    _arms: dict[str, dict[str, str]] = field(default_factory=dict[str, "dict[str, str]"])
+    _clocks: dict[str, int] = field(default_factory=dict[str, int])
     _read: dict[Path, list[Repetition]] = field(default_factory=dict[Path, "list[Repetition]"])
 
     @property
@@ -94,7 +102,7 @@ class Experiment:
         for arm in arms.NAMES:
             directory = self._directory(f"{self.name}-{_WARM_UP}-{arm}")
             self.warm[arm] = directory
-            code, seconds = self._make(directory, self.places[arm])
+            code, seconds = self._make(directory, arm)
             self.on_progress(f"{directory.name}  {seconds:.1f} s  warm-up, not counted")
             if code != 0:
                 _show_end(directory, self.on_progress)
@@ -123,13 +131,30 @@ class Experiment:
         return self._repetitions(self.good[arm])
 
     def read_warm_up(self, arm: str) -> list[Repetition]:
-        """Return what the warm-up run of an arm measured."""
-        return self._repetitions([self.warm[arm]])
+        """Return what the warm-up run of an arm measured, and its earlier runs: the rulers must be those of now."""
+        return self._repetitions([self.warm[arm], *self._earlier(arm)])
+
+    def is_there(self, number: int) -> bool:
+        """Tell whether both runs of a pair are there already."""
+        return self.resumes and all(self._done(self._label(number, arm), arm) for arm in arms.NAMES)
+
+    def undelivered(self) -> list[Path]:
+        """Return the runs of this experiment that wait for their delivery: also those of an `ab` that was killed."""
+        ours = re.compile(rf"{re.escape(self.name)}-({_WARM_UP}-)?({'|'.join(arms.NAMES)})(-\d+)?(-again-\d+)?")
+        marks = self.store.glob(f"*/{layout.DELIVERY_LATER}")
+        return sorted(mark.parent for mark in marks if ours.fullmatch(mark.parent.name))
+
+    def _earlier(self, arm: str) -> list[Path]:
+        """Return the runs of an arm that are there before any is made."""
+        found: list[Path] = []
+        while self.resumes and (done := self._done(self._label(len(found) + 1, arm), arm)):
+            found.append(done)
+        return found
 
     def _repetitions(self, directories: Sequence[Path]) -> list[Repetition]:
         for directory in directories:
             if directory not in self._read:
-                self._read[directory] = read([directory])
+                self._read[directory] = read([directory], clocks=self._clocks)
         return [one for directory in directories for one in self._read[directory]]
 
     def _label(self, number: int, arm: str) -> str:
@@ -138,12 +163,13 @@ class Experiment:
     def _run(self, number: int, arm: str, left: int | None) -> None:
         """Make one run, and tell how it went and how much time is left."""
         label = self._label(number, arm)
-        if self.resumes and (done := self._done(label)):
+        if self.resumes and (done := self._done(label, arm)):
             self.good[arm].append(done)
-            self.took.append(_seconds(done))
+            self.took += _seconds(done)
             return
         directory = self._directory(label)
-        code, seconds = self._make(directory, self.places[arm])
+        code, seconds = self._make(directory, arm)
+        self.made += 1
         self.took.append(seconds)
         if code == 0:
             self.good[arm].append(directory)
@@ -153,20 +179,46 @@ class Experiment:
         if code != 0:
             _show_end(directory, self.on_progress)
 
-    def _done(self, label: str) -> Path | None:
-        """Return the run of an earlier experiment that counts, if there is one.
+    def _done(self, label: str, arm: str) -> Path | None:
+        """Return the run of an earlier experiment that counts, if there is one. One that goes on is waited for.
 
         Raises:
-            BadInputError: it is a run of another command.
+            BadInputError: it is a run of another command or of another arm.
+            KeyboardInterrupt: we were told to stop while waiting.
         """
-        recorded = masking.recorded(self.command)
         for directory in self._attempts(label):
+            self._wait_for(directory)
             facts = run_file.read(directory)
-            if facts.get("command", recorded) != recorded:
-                raise BadInputError(f"{directory} ran another command; --resume goes on with the same one only")
             if facts.get("exit_code") == 0 and layout.journal_names(directory):
+                self._check_same(directory, facts, arm)
                 return directory
         return None
+
+    def _check_same(self, directory: Path, facts: Mapping[str, Any], arm: str) -> None:
+        recorded = masking.recorded(self.command)
+        only = "--resume goes on with the same command and arms only; choose another --name"
+        if facts.get("command", recorded) != recorded:
+            raise BadInputError(f"{directory} ran another command: {only}")
+        if "arm" not in facts:
+            raise BadInputError(f"{directory} was not made by ab, so which arm it ran is not known: {only}")
+        if differs := arm_facts.difference(facts["arm"], self._facts(arm)):
+            raise BadInputError(f"{directory}: the {arm} {differs}: {only}")
+
+    def _wait_for(self, directory: Path) -> None:
+        """Wait for the end of a run that goes on although its `ab` was killed: nothing is measured beside it."""
+        names = [layout.RUN_FILE, *layout.journal_names(directory)]
+        if not delivery_state.is_any_written(directory, names):
+            return
+        self.on_progress(f"{directory.name} is still running: waiting for its end")
+        with self.interrupts.allowed():
+            while delivery_state.is_any_written(directory, names):
+                sleep(_LOOK_SECONDS)
+
+    def _facts(self, arm: str) -> Mapping[str, str]:
+        """Return what an arm is, as it was when it was asked for first."""
+        if arm not in self._arms:
+            self._arms[arm] = arm_facts.facts_of(arm, self.places[arm], self.setup)
+        return self._arms[arm]
 
     def _attempts(self, label: str) -> list[Path]:
         """Return the runs that were made under a label: its own, and those made again."""
@@ -188,11 +240,16 @@ class Experiment:
             raise BadInputError(f"{attempts[0]} is there already; choose another --name, or go on with it by --resume")
         return self.store / f"{label}-again-{len(attempts)}"
 
-    def _make(self, directory: Path, place: Place) -> tuple[int, float]:
+    def _make(self, directory: Path, arm: str) -> tuple[int, float]:
         """Make one run; returns its exit code and how long it took."""
+        place, known = self.places[arm], self._facts(arm)
+        now = arm_facts.facts_of(arm, place, self.setup)
+        if differs := arm_facts.difference(known, now):
+            self.on_progress(f"the {arm} has changed while it is measured: before, it {differs}")
+            self._arms[arm] = now
+        ours = ["--deliver-later", "--arm", json.dumps(now), "--dir", str(self.store), "--name", directory.name]
+        run = ["run", *ours, "--", *self.command]
         begun = monotonic()
-        self.made.append(directory)
-        run = ["run", "--deliver-later", "--dir", str(self.store), "--name", directory.name, "--", *self.command]
         # In a session of its own: an interrupt, typed or sent to us alone, reaches all of the command by us.
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN, *run],
@@ -220,11 +277,11 @@ class Experiment:
                 return
 
 
-def _seconds(directory: Path) -> float:
-    """Return how long a run of an earlier experiment took."""
+def _seconds(directory: Path) -> list[float]:
+    """Return how long a run of an earlier experiment took, if that is known."""
     facts = run_file.read(directory)
     began, ended = facts.get("started_unix_ns"), facts.get("ended_unix_ns")
-    return (ended - began) / 1e9 if isinstance(began, int) and isinstance(ended, int) else 0.0
+    return [(ended - began) / 1e9] if isinstance(began, int) and isinstance(ended, int) and ended > began else []
 
 
 def _show_end(directory: Path, show: Callable[[str], None]) -> None:

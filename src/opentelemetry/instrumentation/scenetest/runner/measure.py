@@ -46,24 +46,28 @@ def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparis
     """
     tell = experiment.on_progress
     search = _Search(experiment, limits) if limits.find is not None else None
+    gated = False
     for number in range(1, limits.pairs + 1):
-        if number > 1 and not _has_time(experiment, limits):
-            tell(f"the budget allows no more than {_pairs(number - 1)}")
+        if number > 1 and not experiment.is_there(number) and not _has_time(experiment, limits):
+            tell(_at_the_limit(f"the budget allows no more than {_pairs(number - 1)}", search))
             return
+        made = experiment.made
         experiment.pair(number, left=search.left(number) if search else limits.pairs - number + 1)
         if not experiment.has_both:
             continue
-        # The first pair says whether the rulers are the same, and whether there is anything to compare.
-        comparison = judge() if number == 1 or (search and search.wants(number)) else None
+        # The first pair that is made now says whether the rulers are the same, and if there is anything to compare.
+        is_first, is_new = not gated and experiment.made > 0, experiment.made > made
+        comparison = judge() if is_first or (search and search.wants(number)) else None
+        gated = gated or is_first
         if comparison is None:
             continue
         if not comparison.gate.comparable or not comparison.compared:
             return
-        if search and (ended := search.look(comparison)):
+        if search and (ended := search.look(comparison, silent=not is_new)):
             tell(ended)
             return
     if search:
-        tell(f"{_pairs(limits.pairs)}: that is the limit of --max-pairs")
+        tell(_at_the_limit(f"{_pairs(limits.pairs)}: that is the limit of --max-pairs", search))
 
 
 class _Search:
@@ -74,12 +78,16 @@ class _Search:
 
         self._experiment, self._limits = experiment, limits
         self._plan = Plan(log1p(limits.find or 0.0), most=limits.pairs)
+        self._widest: Row | None = None
         self._advised = False
 
     def left(self, number: int) -> int | None:
         """Return how many pairs are to be made from this one on, where that is known."""
-        need = self._plan.need
-        return None if need is None else max(1, min(need, self._reachable(number - 1)) - number + 1)
+        if self._widest is None or self._plan.need is None:
+            return None
+        reachable = self._reachable(number - 1)
+        expected = self._plan.expected(_scatter(self._widest))
+        return max(1, (reachable if expected is None else min(expected, reachable)) - number + 1)
 
     def wants(self, number: int) -> bool:
         """Tell whether a pair is worth looking at: before the fourth nothing can be told."""
@@ -87,8 +95,16 @@ class _Search:
 
         return number >= FEWEST_PAIRS
 
-    def look(self, comparison: Comparison) -> str:
-        """Look at what there is; returns why the measurement ends, "" while it goes on."""
+    def look(self, comparison: Comparison, *, silent: bool = False) -> str:
+        """Look at what there is.
+
+        Args:
+            comparison: what was found so far.
+            silent: don't tell what is known: the pair was measured earlier.
+
+        Returns:
+            Why the measurement ends; "" while it goes on.
+        """
         from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import ends_early
 
         rows = [(case, row) for case in comparison.cases for row in case.rows if row.role == "named"]
@@ -99,14 +115,22 @@ class _Search:
         if not told:
             return ""
         case, widest = max(told, key=lambda one: _scatter(one[1]))
+        self._widest = widest
         pairs = min(row.evidence.order.pairs for _, row in told)
         self._plan = replace(self._plan, family=widest.family).after(pairs, _scatter(widest))
-        self._tell(case, widest, alone=len(comparison.cases) == 1)
+        if not silent:
+            self._tell(case, widest, alone=len(comparison.cases) == 1)
         if all(ends_early(row.reason, row.holm_p) for _, row in told):
             return f"{_pairs(pairs)}: the change is clear, p <= .001"
         if self._plan.finds(pairs):
             return f"{_pairs(pairs)}: enough to find {100 * (self._limits.find or 0):g} %"
         return ""
+
+    def missed(self) -> str:
+        """Return what the pairs that were measured could not have found; "" where they find the shift."""
+        from opentelemetry.instrumentation.scenetest.render.wording import too_few_for
+
+        return too_few_for(self._widest, self._limits.find or 0) if self._widest else ""
 
     def _tell(self, case: CaseRows, row: Row, *, alone: bool) -> None:
         from opentelemetry.instrumentation.scenetest.render.forecast_text import advice, forecast
@@ -149,6 +173,11 @@ def weigh(case: CaseRows, row: Row, run_seconds: float, plan: Plan) -> Effort | 
         row.warm.cold,
         plan.log_shift,
     )
+
+
+def _at_the_limit(limit: str, search: _Search | None) -> str:
+    missed = search.missed() if search else ""
+    return f"{limit}; {missed}" if missed else limit
 
 
 def _has_time(experiment: Experiment, limits: Limits) -> bool:

@@ -64,7 +64,7 @@ def _make(name: str, place: Place) -> Path:
     except BadInputError:
         shutil.rmtree(worktree.parent)
         raise
-    place.directory = worktree / inside
+    place.directory, place.inside = worktree / inside, inside
     if not place.directory.is_dir():
         _remove(worktree, Path.cwd())
         raise BadInputError(f"the {name} can't run here: its revision {place.revision[:_SHORT]} has no {inside}")

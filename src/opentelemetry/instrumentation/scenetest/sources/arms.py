@@ -44,25 +44,29 @@ def read_arms(arms: Sequence[Sequence[str]], store: str | None, jaeger: str | No
     return _apart(*found) if len(found) > 1 else found
 
 
-def read(directories: Sequence[Path], *, by_path: bool = False) -> list[Repetition]:
+def read(directories: Sequence[Path], *, clocks: dict[str, int] | None = None) -> list[Repetition]:
     """Return what runs measured.
 
     Args:
         directories: the run directories.
-        by_path: call each by its whole path: their names are not unique.
+        clocks: see `read_together`.
 
     Raises:
         BadInputError: one can't be read.
     """
-    return read_together([directories], by_path=by_path)[0]
+    return read_together([directories], clocks=clocks)[0]
 
 
-def read_together(arms: Sequence[Sequence[Path]], *, by_path: bool = False) -> list[list[Repetition]]:
+def read_together(
+    arms: Sequence[Sequence[Path]], *, by_path: bool = False, clocks: dict[str, int] | None = None
+) -> list[list[Repetition]]:
     """Return what the runs of several arms measured, on one clock.
 
     Args:
         arms: the run directories of each.
         by_path: call each by its whole path: their names are not unique.
+        clocks: by boot of a machine, its wall clock minus its monotonic one. What is found here is added. Whoever reads
+            run after run hands over the same one each time: somebody may set the wall clock in between.
 
     Raises:
         BadInputError: one can't be read.
@@ -72,7 +76,9 @@ def read_together(arms: Sequence[Sequence[Path]], *, by_path: bool = False) -> l
     loaded = [[runs.load(path) for path in arm] for arm in arms]
     given = list(chain.from_iterable(loaded))
     others = _beside(given)
-    clocks = _clocks([*given, *others])
+    clocks = {} if clocks is None else clocks
+    for boot, offset in _clocks([*given, *others]).items():
+        clocks.setdefault(boot, offset)
     activity: tuple[Busy, ...] = tuple(
         dict.fromkeys(busy for run in (*given, *others) for busy in repetitions.busy_of(run, clocks))
     )

@@ -15,6 +15,8 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 DISPATCH = "dispatch"
 """The row of the wall time of a dispatch, beside the names of native spans and figures."""
 
+_NOTHING = (None, NOT_RECORDED)
+
 
 class Key(NamedTuple):
     """What two timings must be of before they are compared.
@@ -43,9 +45,9 @@ class Key(NamedTuple):
     def title(self) -> str:
         """As a reader knows it."""
         outside = self.case if self.file == NOT_RECORDED else f"{self.case} ({self.file})"
-        where = [str(self.runtime)] if self.runtime is not None else []
-        where += [f"L{self.level}"] if self.level is not None else []
-        where += [f"{self.devices} devices"] if self.devices not in (None, 1) else []
+        where = [str(self.runtime)] if self.runtime not in _NOTHING else []
+        where += [f"L{self.level}"] if self.level not in _NOTHING else []
+        where += [f"{self.devices} devices"] if self.devices not in (*_NOTHING, 1) else []
         given = [" ".join(f"{name}={value}" for name, value in self.given)] if self.given else []
         return "  ".join([f"{self.suite}::{self.case}" if self.suite else outside, *where, *given])
 

@@ -67,6 +67,17 @@ class Plan:
         need = pairs_needed(scatter, self.log_shift, family=self.family)
         return replace(self, need=self.most if need is None else need, beyond_reach=need is None)
 
+    def expected(self, scatter: float) -> int | None:
+        """Return after how many pairs the verdict is likely to be given; None if no number of pairs finds the shift.
+
+        Args:
+            scatter: as it is estimated now. At `need` pairs it is estimated once more, and will be about that.
+        """
+        if self.revised:
+            return None if self.beyond_reach else self.need
+        now = pairs_needed(scatter, self.log_shift, family=self.family)
+        return None if now is None else max(now, self.need or 0)
+
     def finds(self, pairs: int) -> bool:
         """Tell whether so many pairs find the shift."""
         return self.revised and not self.beyond_reach and self.need is not None and pairs >= self.need
