@@ -117,7 +117,8 @@ def _value(option: click.Option, context: click.Context) -> str:
         return ""
     if isinstance(option.type, click.Choice):
         return f" {option.opts[-1].lstrip('-').upper()}"
-    return " NUMBER" if option.type.name.endswith("range") else f" {option.make_metavar(context)}"
+    spelled_out = option.metavar is None and option.type.name.endswith("range")
+    return " NUMBER" if spelled_out else f" {option.make_metavar(context)}"
 
 
 def _meaning(option: click.Option) -> str:

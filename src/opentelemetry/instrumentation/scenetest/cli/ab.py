@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -15,13 +16,14 @@ from click.core import ParameterSource
 
 from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.cli import compare
+from opentelemetry.instrumentation.scenetest.cli.arguments import check_name, no_run_in
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
 from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, flush, say
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render.layout import print_line
 from opentelemetry.instrumentation.scenetest.render.plain_console import console
-from opentelemetry.instrumentation.scenetest.rundir import layout
+from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 from opentelemetry.instrumentation.scenetest.runner import arms, environments, worktrees
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.experiment import Experiment
@@ -53,7 +55,11 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
 
 @click.command(cls=WithDefaults, context_settings={"allow_interspersed_args": False})
 @click.option(
-    "-n", "pairs", type=click.IntRange(1), help=f"Measure so many pairs. A verdict needs 4. Default: {_PAIRS}."
+    "-n",
+    "pairs",
+    metavar="PAIRS",
+    type=click.IntRange(1),
+    help=f"Measure so many pairs. A verdict needs 4. Default: {_PAIRS}.",
 )
 @click.option(
     "--find",
@@ -62,7 +68,9 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     help="Measure until a shift of PCT % would have been found.",
 )
 @click.option("--budget", metavar="TIME", callback=_seconds, help="Begin no pair that would end later, as in 30m.")
-@click.option("--max-pairs", type=click.IntRange(1), help=f"With --find: no more pairs. Default: {_MOST_PAIRS}.")
+@click.option(
+    "--max-pairs", metavar="PAIRS", type=click.IntRange(1), help=f"With --find: no more pairs. Default: {_MOST_PAIRS}."
+)
 @click.option("--arm", "given", metavar="ARM", multiple=True, help="base=DIR, base=REV, base:VAR=VALUE, measure=...")
 @click.option("--autoload", is_flag=True, help="Tell what torch's backend autoload costs: base without, measure with.")
 @click.option("--setup", metavar="CMD", help="Prepare the worktree of each arm that is a git revision.")
@@ -97,6 +105,8 @@ def ab(
         raise BadInputError("there is no command: give one after --, as in: ab --arm base=../main -- python test_x.py")
     if resume and name is None:
         raise BadInputError("--resume needs the --name of the experiment to go on with")
+    check_name(name)
+    compare.check_allowed(asked)
     limits = _limits(context, asked)
     if autoload:
         asked["allow"] = (*asked["allow"], _GROUP)
@@ -107,6 +117,7 @@ def ab(
     with Interrupts() as interrupts, worktrees.prepared(places, setup, keep, say, interrupts):
         experiment = Experiment(places, where, name, list(command), say, interrupts, setup, resumes=resume)
         environments.check(places, command)
+        _make_store(where)
         try:
             code = _measure(experiment, limits, asked, warm_up=warm_up, autoload=autoload)
         finally:
@@ -130,8 +141,7 @@ def _measure(experiment: Experiment, limits: Limits, asked: Mapping[str, Any], *
     except KeyboardInterrupt:
         go_on = f"the runs are in {experiment.store}; to go on with them, add: --resume --name {experiment.name}"
         if not experiment.has_both:
-            say(f"interrupted before there was anything to compare: {go_on}")
-            return Exit.NO_VERDICT
+            raise Failure(f"interrupted before there was anything to compare: {go_on}", Exit.NO_VERDICT) from None
         say(f"interrupted: comparing what there is; {go_on}")
     return _finish(_judge(experiment, asked), asked, autoload)
 
@@ -184,6 +194,16 @@ def _check_worktree_options(places: Mapping[str, Place], setup: str | None, keep
     if not any(place.revision for place in places.values()) and (setup is not None or keep):
         option = "--setup" if setup is not None else "--keep"
         raise BadInputError(f"{option} is for worktrees, and no arm is a git revision, as in --arm base=main")
+
+
+def _make_store(store: Path) -> None:
+    """Make the store before the first run: a run that can't be made has no place for its messages."""
+    try:
+        run_file.make_store(str(store))
+        if not os.access(store, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(store))
+    except OSError as error:
+        raise no_run_in(str(store), error) from error
 
 
 def _judge(experiment: Experiment, asked: Mapping[str, Any], *, warm_up: bool = False) -> Comparison:

@@ -63,6 +63,7 @@ def comparison_options(function: Function) -> Function:
         click.option("--control", "controls", metavar="NAME", multiple=True, help="A time that must not move."),
         click.option(
             "--cold",
+            metavar="ROUNDS",
             type=click.IntRange(0),
             default=1,
             show_default=True,
@@ -70,6 +71,7 @@ def comparison_options(function: Function) -> Function:
         ),
         click.option(
             "--margin",
+            metavar="PCT",
             type=Finite(0, min_open=True),
             default=5.0,
             show_default=True,
@@ -77,14 +79,18 @@ def comparison_options(function: Function) -> Function:
         ),
         click.option(
             "--resolution",
+            metavar="NS",
             type=Finite(0),
             default=100.0,
             show_default=True,
-            help="Smallest difference worth telling, in ns.",
+            help="Smallest difference worth telling, in nanoseconds.",
         ),
         click.option("--allow", metavar="KEY", multiple=True, help=_ALLOW),
         click.option(
-            "--fail-slower", type=Finite(0), help="Exit with 5 if slower by this percentage, with 7 without a verdict."
+            "--fail-slower",
+            metavar="PCT",
+            type=Finite(0),
+            help="Exit with 5 if slower by PCT % or more, with 7 without a verdict.",
         ),
     )
     return _decorated(function, options)
@@ -132,6 +138,20 @@ def compared(base: Sequence[Repetition], measure: Sequence[Repetition] | None, a
     try:
         return describe(base, options(asked)) if measure is None else compare(base, measure, options(asked))
     except OptionError as error:
+        raise BadInputError(f"{_FLAGS[error.option]} {error}") from None
+
+
+def check_allowed(asked: Mapping[str, Any]) -> None:
+    """Check `--allow` before anything is measured. Other names are known only from what was measured.
+
+    Raises:
+        BadInputError: something that is to be allowed could not forbid a comparison.
+    """
+    from opentelemetry.instrumentation.scenetest.analyse.compare import options as known
+
+    try:
+        known.check_allowed(groups.expand(asked["allow"]))
+    except known.OptionError as error:
         raise BadInputError(f"{_FLAGS[error.option]} {error}") from None
 
 

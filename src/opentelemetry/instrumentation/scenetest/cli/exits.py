@@ -26,6 +26,8 @@ def tell(line: str) -> None:
 
     A full disk or a reader that has left never changes how a command ends.
     """
+    if sys.__stderr__ is None:  # the caller has closed it
+        return
     try:
         lines = [plain(each) for each in line.split("\n")]
         if sys.stderr.isatty():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opentelemetry.instrumentation.scenetest import destination
+from opentelemetry.instrumentation.scenetest.cli.arguments import check_name, no_run_in
 from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_output, flush_if_possible, say, tell
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
@@ -93,16 +94,12 @@ def _fault(error: Exception) -> str:
 
 
 def _make_run(store: str, name: str | None, command: Sequence[str], facts: Mapping[str, object]) -> str:
-    if name is not None and (os.sep in name or name in ("", ".", "..")):
-        raise BadInputError(
-            f"--name {name!r} can't be used: it names a directory, so no {os.sep!r}, and not '', '.' or '..'"
-        )
+    check_name(name)
     try:
         run_file.make_store(store)
         return run_file.make_run(store, by="run", command=command, name=name, **facts, **_from_environment())
     except OSError as error:
-        way_out = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
-        raise BadInputError(f"no run can be made in {store!r} ({error.strerror}): {way_out}") from error
+        raise no_run_in(store, error) from error
 
 
 def _from_environment() -> dict[str, str]:

@@ -30,17 +30,38 @@ def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float, title: s
         return ""
     low, high = minimum.interval(0.95)
     so_far = f"so far {wording.percent(minimum.delta)} (95 %: {100 * low:+.1f} to {100 * high:+.1f})"
-    wanted = wording.unsigned(expm1(plan.log_shift))
     expected = plan.expected(minimum.scatter)
     goal = reachable if expected is None else min(expected, reachable)
-    find = f"{'no number of pairs finds' if expected is None else f'{expected} pairs find'} {wanted}"
+    find = _it_takes(plan, expected)
     if expected is None or expected > reachable:
-        smallest = findable_shift(minimum.scatter, reachable, family=row.family)
-        allowed = "nothing" if smallest is None else f"{wording.unsigned(expm1(smallest))} or more"
-        find += f", the limits allow {reachable}, which find {allowed}"
+        find += f", the limits allow {reachable}, which find {_found(row, minimum.scatter, reachable)}"
     left = f", about {clock((goal - pairs) * pair_seconds)} left" if goal > pairs else ""
     of = f" of {title}" if title else ""
     return f"scatter{of} {100 * minimum.scatter:.1f} %: {find}{left}; {so_far}"
+
+
+def missed(row: Row, plan: Plan) -> str:
+    """Return what the pairs that were measured find, and how many it takes; "" where they find the shift.
+
+    Args:
+        row: the row with the largest scatter.
+        plan: the plan after the last pair.
+    """
+    minimum, pairs = row.evidence.minimum, row.evidence.order.pairs
+    expected = None if minimum is None else plan.expected(minimum.scatter)
+    if minimum is None or (expected is not None and expected <= pairs):
+        return ""
+    return f"they find {_found(row, minimum.scatter, pairs)}, and {_it_takes(plan, expected)}"
+
+
+def _it_takes(plan: Plan, pairs: int | None) -> str:
+    wanted = wording.unsigned(expm1(plan.log_shift))
+    return f"no number of pairs finds {wanted}" if pairs is None else f"{pairs} pairs find {wanted}"
+
+
+def _found(row: Row, scatter: float, pairs: int) -> str:
+    smallest = findable_shift(scatter, pairs, family=row.family)
+    return "nothing" if smallest is None else f"{wording.unsigned(expm1(smallest))} or more"
 
 
 def advice(effort: Effort) -> str:

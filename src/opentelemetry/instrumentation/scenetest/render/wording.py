@@ -82,7 +82,8 @@ def _because(row: Row, options: Options) -> str:
         more = FEWEST_PAIRS - evidence.order.pairs
         return f"{count(evidence.order.pairs, 'pair')} can't tell a change from noise; run {more} more"
     if row.reason is Reason.CONTRADICTORY:
-        return f"pairs point both ways by more than {unsigned(expm1(evidence.threshold))} ({agreement(row)})"
+        both_ways = f"pairs point both ways by more than {unsigned(expm1(evidence.threshold))} ({agreement(row)})"
+        return both_ways if findable(row) is None else f"{both_ways}; {_not_told(row)}"
     if row.reason is Reason.CONTROL_MOVED:
         return "a control that the change can't have touched moved too"
     if row.reason is Reason.PRESSURE:

@@ -1,4 +1,4 @@
-"""Whether the virtual environment of each arm can record: it needs this package, in this version."""
+"""Whether each arm can run the command and record it: its `.venv` needs this package, in this version."""
 
 from __future__ import annotations
 
@@ -28,14 +28,19 @@ _SECONDS = 60
 
 
 def check(places: Mapping[str, Place], command: Sequence[str]) -> None:
-    """Check the `.venv` of each arm whose programs the command uses.
+    """Check that each arm has the command, and the `.venv` of each arm whose programs the command uses.
 
     Raises:
-        BadInputError: one lacks this package or has another version of it.
+        BadInputError: an arm lacks the command, or its `.venv` this package in this version.
     """
     for name, place in places.items():
+        program = _program(place, command)
+        if program is None:
+            where = f"in {place.directory}" if os.sep in command[0] else "on its PATH"
+            why = f"no such program {where}, or it is not executable"
+            raise BadInputError(f"the {name} can't run {command[0]!r}: {why}")
         python = place.venv / "bin" / "python"
-        if not _uses(place, command) or not python.exists():
+        if program.parent != place.venv / "bin" or not python.exists():
             continue
         found = _installed(python)
         if found != __version__:
@@ -43,14 +48,11 @@ def check(places: Mapping[str, Place], command: Sequence[str]) -> None:
             raise BadInputError(f"the {name} can't be recorded: {place.venv} {has}; to mend that: {_mend(python)}")
 
 
-def _uses(place: Place, command: Sequence[str]) -> bool:
-    """Tell whether a command is a program of the arm's own environment."""
-    program = command[0]
-    if os.sep in program:
-        found = str(place.directory / program)
-    else:
-        found = shutil.which(program, path=place.environment().get("PATH")) or ""
-    return Path(os.path.normpath(found)).parent == place.venv / "bin"
+def _program(place: Place, command: Sequence[str]) -> Path | None:
+    """Return the file that a command is in an arm; None where there is none that can be executed."""
+    program = str(place.directory / command[0]) if os.sep in command[0] else command[0]
+    found = shutil.which(program, path=place.environment().get("PATH"))
+    return Path(os.path.normpath(place.directory / found)) if found else None
 
 
 def _installed(python: Path) -> str:

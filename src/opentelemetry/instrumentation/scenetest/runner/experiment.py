@@ -39,6 +39,8 @@ main()
 """
 _SHOWN_LINES = 10
 _WARM_UP = "warm-up"
+_FAILURES = 3
+"""An arm that fails so often in succession will fail again."""
 _LOOK_SECONDS = 0.2
 
 
@@ -76,6 +78,7 @@ class Experiment:
     _began: float = field(default_factory=monotonic)
     _arms: dict[str, dict[str, str]] = field(default_factory=dict[str, "dict[str, str]"])
     _clocks: dict[str, int] = field(default_factory=dict[str, int])
+    _failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(arms.NAMES, 0))
     _read: dict[Path, list[Repetition]] = field(default_factory=dict[Path, "list[Repetition]"])
 
     @property
@@ -93,6 +96,11 @@ class Experiment:
         """Whether there is a run of each arm."""
         return all(self.good.values())
 
+    @property
+    def broken(self) -> str:
+        """What arm fails again and again; "" if none does."""
+        return next((arm for arm, number in self._failures.items() if number >= _FAILURES), "")
+
     def warm_up(self) -> None:
         """Run each arm once without counting it: the kernel's caches and the files of Python fill up.
 
@@ -106,7 +114,7 @@ class Experiment:
             self.on_progress(f"{directory.name}  {seconds:.1f} s  warm-up, not counted")
             if code != 0:
                 _show_end(directory, self.on_progress)
-                raise BadInputError(f"the {arm} failed in its warm-up run with exit code {code}: see {directory}")
+                raise BadInputError(f"the {arm} failed in its warm-up run with exit code {code}{_see(directory)}")
 
     def pair(self, number: int, left: int | None = None) -> None:
         """Make both runs of a pair, those that are there already excepted.
@@ -124,7 +132,7 @@ class Experiment:
         if number == 1:
             for arm, good in self.good.items():
                 if not good:
-                    raise BadInputError(f"the {arm} failed in its first run: see {self.store / self._label(1, arm)}")
+                    raise BadInputError(f"the {arm} failed in its first run{_see(self._newest(1, arm))}")
 
     def read(self, arm: str) -> list[Repetition]:
         """Return what an arm has measured so far."""
@@ -171,6 +179,7 @@ class Experiment:
         code, seconds = self._make(directory, arm)
         self.made += 1
         self.took.append(seconds)
+        self._failures[arm] = self._failures[arm] + 1 if code else 0
         if code == 0:
             self.good[arm].append(directory)
         rest = f", about {clock(left * self.pair_seconds / 2)} left" if left else ""
@@ -226,6 +235,10 @@ class Experiment:
         while is_run(directory := self.store / (f"{label}-again-{len(found)}" if found else label)):
             found.append(directory)
         return found
+
+    def _newest(self, number: int, arm: str) -> Path:
+        label = self._label(number, arm)
+        return [self.store / label, *self._attempts(label)][-1]
 
     def _directory(self, label: str) -> Path:
         """Return a directory for a new run.
@@ -284,8 +297,14 @@ def _seconds(directory: Path) -> list[float]:
     return [(ended - began) / 1e9] if isinstance(began, int) and isinstance(ended, int) and ended > began else []
 
 
+def _see(directory: Path) -> str:
+    return f": see {directory}" if directory.is_dir() else ""
+
+
 def _show_end(directory: Path, show: Callable[[str], None]) -> None:
     """Show the last lines of what a run that failed has printed."""
+    if not directory.is_dir():
+        show(f"  nothing of it is stored: no run could be made in {directory.parent}, or the command can't be started")
     for log in (layout.STDOUT_LOG, layout.STDERR_LOG):
         path = directory / log
         lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []

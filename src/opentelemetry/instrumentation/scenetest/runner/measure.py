@@ -51,6 +51,9 @@ def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparis
         if number > 1 and not experiment.is_there(number) and not _has_time(experiment, limits):
             tell(_at_the_limit(f"the budget allows no more than {_pairs(number - 1)}", search))
             return
+        if experiment.broken:
+            tell(f"the {experiment.broken} failed again and again: comparing what there is")
+            return
         made = experiment.made
         experiment.pair(number, left=search.left(number) if search else limits.pairs - number + 1)
         if not experiment.has_both:
@@ -128,9 +131,9 @@ class _Search:
 
     def missed(self) -> str:
         """Return what the pairs that were measured could not have found; "" where they find the shift."""
-        from opentelemetry.instrumentation.scenetest.render.wording import too_few_for
+        from opentelemetry.instrumentation.scenetest.render.forecast_text import missed
 
-        return too_few_for(self._widest, self._limits.find or 0) if self._widest else ""
+        return missed(self._widest, self._plan) if self._widest else ""
 
     def _tell(self, case: CaseRows, row: Row, *, alone: bool) -> None:
         from opentelemetry.instrumentation.scenetest.render.forecast_text import advice, forecast

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Mapping
@@ -15,6 +16,8 @@ from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 
 _SHOWN_LINES = 20
+_PATIENCE = 5.0
+"""Seconds in which a preparation that is interrupted has to end."""
 _SHORT = 12
 
 
@@ -45,8 +48,7 @@ def prepared(
             if place.revision:
                 made.append(_make(name, place))
                 if setup is not None:
-                    with interrupts.allowed():
-                        _set_up(name, place, setup, tell)
+                    _set_up(name, place, setup, tell, interrupts)
         yield
     finally:
         for worktree in made:
@@ -71,21 +73,39 @@ def _make(name: str, place: Place) -> Path:
     return worktree
 
 
-def _set_up(name: str, place: Place, setup: str, tell: Callable[[str], None]) -> None:
+def _set_up(name: str, place: Place, setup: str, tell: Callable[[str], None], interrupts: Interrupts) -> None:
     tell(f"preparing the {name} ({place.revision[:_SHORT]}) in {place.directory}: {setup}")
-    done = subprocess.run(
+    process = subprocess.Popen(
         ["sh", "-c", setup],
         cwd=place.directory,
         env=place.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        check=False,
+        start_new_session=True,
     )
-    if done.returncode:
-        for line in done.stdout.decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]:
+    try:
+        with interrupts.allowed():
+            printed, _ = process.communicate()
+    except KeyboardInterrupt:
+        _end(process)
+        raise
+    if process.returncode:
+        for line in printed.decode("utf-8", "replace").splitlines()[-_SHOWN_LINES:]:
             tell(f"  {line}")
-        raise BadInputError(f"--setup failed for the {name} with exit code {done.returncode}; its last lines are above")
+        raise BadInputError(
+            f"--setup failed for the {name} with exit code {process.returncode}; its last lines are above"
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a preparation with all that it started: nothing is to work on in a worktree that is removed."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+    process.wait()
 
 
 def _remove(worktree: Path, checkout: Path) -> None:
