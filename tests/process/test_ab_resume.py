@@ -58,6 +58,14 @@ def test_after_a_kill_the_run_that_goes_on_is_waited_for_and_counts(tmp_path: Pa
     assert not list((tmp_path / "store").glob(f"*/{layout.DELIVERY_LATER}"))
 
 
+def test_a_run_of_which_the_power_left_only_its_directory_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "store" / "x-base-1").mkdir(parents=True)
+    (tmp_path / "store" / "x-measure-1").touch()
+    resumed = ab(tmp_path, "-n", "1", "--resume", "--arm", "base=.")
+    assert "dispatch: 1 pair" in resumed.stdout, resumed.stderr
+    assert recorded(tmp_path) == ["x-base-1-again-1", "x-measure-1-again-1"]
+
+
 def test_another_boot_is_shown_and_does_not_forbid_a_comparison(tmp_path: Path) -> None:
     assert ab(tmp_path, "-n", "2", "--arm", "base=.").returncode == 0
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -24,7 +24,6 @@ from opentelemetry.instrumentation.scenetest.runner import arm_facts, arms
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 from opentelemetry.instrumentation.scenetest.sources.arms import read
-from opentelemetry.instrumentation.scenetest.sources.stores import is_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,6 +195,8 @@ class Experiment:
             KeyboardInterrupt: we were told to stop while waiting.
         """
         for directory in self._attempts(label):
+            if not directory.is_dir():
+                continue
             self._wait_for(directory)
             facts = run_file.read(directory)
             if facts.get("exit_code") == 0 and layout.journal_names(directory):
@@ -230,9 +231,12 @@ class Experiment:
         return self._arms[arm]
 
     def _attempts(self, label: str) -> list[Path]:
-        """Return the runs that were made under a label: its own, and those made again."""
+        """Return the runs that were made under a label: its own, and those made again.
+
+        Also those that lost their `run.json`, as when a machine loses its power: `run` would make another name.
+        """
         found: list[Path] = []
-        while is_run(directory := self.store / (f"{label}-again-{len(found)}" if found else label)):
+        while os.path.lexists(directory := self.store / (f"{label}-again-{len(found)}" if found else label)):
             found.append(directory)
         return found
 
