@@ -70,7 +70,12 @@ def test_without_instrument_nothing_is_recorded_or_logged(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "switch", [{"OTEL_SDK_DISABLED": "True"}, {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "flask, scenetest"}]
+    "switch",
+    [
+        {"OTEL_SDK_DISABLED": "True"},
+        {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "flask, scenetest"},
+        {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "*"},
+    ],
 )
 def test_opentelemetrys_own_switches_are_honoured(switch: dict[str, str], tmp_path: Path) -> None:
     done = run_script(

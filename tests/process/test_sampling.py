@@ -113,8 +113,13 @@ def test_dispatches_outside_any_case_follow_the_span_of_their_process(tmp_path: 
 def test_nothing_is_recorded_where_the_program_suppresses_instrumentations(tmp_path: Path) -> None:
     run = record(
         """
+from opentelemetry import context
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 instrument()
+# As the exporters of the SDK do.
+token = context.attach(context.set_value(context._SUPPRESS_INSTRUMENTATION_KEY, True))
+with case("S", "hidden too"): pass
+context.detach(token)
 with suppress_instrumentation():
     with case("S", "hidden"), phase("args"), dispatch(): pass
 with case("S", "c"):

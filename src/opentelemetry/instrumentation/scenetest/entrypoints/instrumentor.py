@@ -11,10 +11,29 @@ from opentelemetry import trace
 from opentelemetry.instrumentation import scenetest
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.entrypoints import own_exporter
+from opentelemetry.instrumentation.scenetest.record.state import state
 
 
 class SceneTestInstrumentor(BaseInstrumentor):
-    """`instrument()` and `uninstrument()` in the form that OpenTelemetry's tools know."""
+    """`instrument()` and `uninstrument()` in the form that OpenTelemetry's tools know.
+
+    Both ways may be mixed: a process of a run is instrumented before its program begins.
+    """
+
+    @property
+    def is_instrumented_by_opentelemetry(self) -> bool:
+        """Whether this process is instrumented, in whatever way."""
+        return state.instrumented
+
+    def instrument(self, **kwargs: Any) -> None:
+        """Instrument this process. `tracer_provider` and `journal_dir` are those of `instrument()`."""
+        self._is_instrumented_by_opentelemetry = self._is_instrumented_by_opentelemetry and state.instrumented
+        super().instrument(**kwargs)
+
+    def uninstrument(self, **kwargs: Any) -> None:
+        """Restore everything that was changed."""
+        self._is_instrumented_by_opentelemetry = state.instrumented
+        super().uninstrument(**kwargs)
 
     def instrumentation_dependencies(self) -> Collection[str]:
         """Return nothing: an instrumentor whose dependency is not installed is skipped in silence."""

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-_NAME = "scenetest"
+_DISABLED = frozenset({"scenetest", "*"})
 
 
 def instrument(
@@ -74,7 +74,8 @@ def _is_disabled() -> bool:
     # opentelemetry.io: configuration/sdk-environment-variables, and disabling of zero-code instrumentations in Python
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return True
-    return _NAME in (name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(","))
+    names = os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")
+    return not _DISABLED.isdisjoint(name.strip() for name in names)
 
 
 def _make_run(journal_dir: str | os.PathLike[str] | None, name: str | None) -> str | None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _API = "opentelemetry.trace"
 _IDENTITY = ("service.", "telemetry.distro.", "deployment.")
 _SUPPRESS = "suppress_instrumentation"
-"""The key that `opentelemetry.instrumentation.utils.suppress_instrumentation()` sets. Importing it would cost 65 ms."""
+"""One of the two keys that `suppress_instrumentation()` of `opentelemetry.instrumentation.utils` sets. The API owns the
+other one, which exporters set alone. Importing `utils` would cost 65 ms."""
 
 
 def in_use() -> bool:
@@ -39,7 +40,11 @@ def in_use() -> bool:
 
 def is_suppressed() -> bool:
     """Tell whether the program has switched instrumentations off here, with `suppress_instrumentation()`."""
-    return in_use() and bool((_loaded.api or _Api()).get_value(_SUPPRESS))
+    if not in_use():
+        return False
+    api = _loaded.api or _Api()
+    current = api.get_current()
+    return bool(current.get(_SUPPRESS) or current.get(api.suppress_key))
 
 
 def parent() -> Parent | None:
@@ -68,8 +73,7 @@ def begin_trace(name: str) -> tuple[str, Carried]:
     trace_id = os.urandom(16).hex()
     carried = sampling.of_root(trace_id)
     if in_use() and (carried is None or carried.is_sampled):
-        provider = (_loaded.api or _Api()).get_tracer_provider()
-        of_program = sampling.by_provider(provider, int(trace_id, 16), name)
+        of_program = sampling.by_provider(_global_provider(), int(trace_id, 16), name)
         if of_program is not None:
             ours = of_program.flags if carried is None else carried.flags
             return trace_id, Carried(ours, of_program.state, handed_on=of_program.flags)
@@ -84,13 +88,21 @@ def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | f
     """
     if not in_use():
         return None
-    resource = getattr(given or (_loaded.api or _Api()).get_tracer_provider(), "resource", None)
+    resource = getattr(given, "resource", None) or getattr(_global_provider(), "resource", None)
     attributes: Mapping[str, object] = getattr(resource, "attributes", None) or {}
     return {
         key: value
         for key, value in attributes.items()
         if key.startswith(_IDENTITY) and isinstance(value, (str, bool, int, float))
     }
+
+
+def _global_provider() -> TracerProvider | None:
+    """Return the global provider, but leave it to the program to load one that `OTEL_PYTHON_TRACER_PROVIDER` names."""
+    api = _loaded.api or _Api()
+    if "OTEL_PYTHON_TRACER_PROVIDER" in os.environ and not api.is_provider_set():
+        return None
+    return api.get_tracer_provider()
 
 
 def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, CurrentSpan]:
@@ -129,9 +141,10 @@ class _Api:
 
         self.attach = context.attach
         self.get_current = context.get_current
-        self.get_value = context.get_value
+        self.suppress_key: str = getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", _SUPPRESS)
         self.get_current_span = trace.get_current_span
         self.get_tracer_provider = trace.get_tracer_provider
+        self.is_provider_set = lambda: getattr(trace, "_TRACER_PROVIDER", None) is not None
         self.set_span_in_context = trace.set_span_in_context
         self.span = CurrentSpan
         self.span_context = trace.SpanContext

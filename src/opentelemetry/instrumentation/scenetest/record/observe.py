@@ -87,7 +87,7 @@ observer = Observer()
 
 
 def identity() -> dict[str, object]:
-    """Return the fields of the `process` line beside the conditions."""
+    """Return the fields of the `process` line beside the conditions and `service()`."""
     return {
         **liveness.identity(),
         "parent_pid": os.getppid(),
@@ -95,6 +95,12 @@ def identity() -> dict[str, object]:
         "command": masking.recorded(sys.orig_argv),
         "executable": sys.executable,
         "python": ".".join(map(str, sys.version_info[:3])),
+    }
+
+
+def service() -> dict[str, object]:
+    """Return how the program names itself to OpenTelemetry by now: it may set a tracer provider at any time."""
+    return {
         "service_name": os.environ.get("OTEL_SERVICE_NAME"),
         "resource_attributes": os.environ.get("OTEL_RESOURCE_ATTRIBUTES"),
         "sdk_resource": context.sdk_identity(state.tracer_provider),

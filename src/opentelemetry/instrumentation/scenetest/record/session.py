@@ -55,6 +55,7 @@ class Session:
         "_process_span",
         "_restore_provider",
         "_rounds",
+        "_service",
         "_writer",
         "cases",
         "changed_at",
@@ -82,6 +83,7 @@ class Session:
         self._process_span: Parent | None = None
         self._restore_provider: Callable[[], None] = _do_nothing
         self._rounds: dict[str, Rounds] = {}
+        self._service: dict[str, object] = {}
         self._writer: writer.Writer | None = None
         self.recording = run is not None
         if run is not None:
@@ -108,7 +110,7 @@ class Session:
             self.fingerprint = fingerprint
 
     def look(self, *, at_end: bool = False) -> None:
-        """Observe the conditions, and write them if they changed since the last look.
+        """Observe the conditions and the name of the service, and write what changed since the last look.
 
         Args:
             at_end: the process ends.
@@ -126,6 +128,10 @@ class Session:
                 self.write_line("conditions", at=at, since=since, conditions=found)
                 self.conditions = found
                 self.changed_at.update(dict.fromkeys(changed, at))
+            service = observe.service()
+            if service != self._service:
+                self.write_line("service", **service)
+                self._service = service
             self._looked = began
 
     def _since(self, changed: Sequence[str], found: Mapping[str, Value], imported: int | None) -> int:
@@ -268,7 +274,9 @@ class Session:
             self.conditions = observe.observer.conditions()
             if state.tracer_provider is None:  # a given provider exports everything itself
                 handover.start(run)
-            self.write_line("process", schema=layout.SCHEMA, **observe.identity(), conditions=self.conditions)
+            self._service = observe.service()
+            identity = {**observe.identity(), **self._service}
+            self.write_line("process", schema=layout.SCHEMA, **identity, conditions=self.conditions)
         except Exception as error:
             self.close()
             faults.swallow(f"write a journal in {run}", error)

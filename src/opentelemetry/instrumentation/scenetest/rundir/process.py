@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +10,8 @@ from typing import Any, Literal
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
 Ended = Literal["clean", "lost", "not recorded", "not_seen", "running"]
+
+_NAMES = ("service_name", "resource_attributes", "sdk_resource")
 
 
 @dataclass(slots=True)
@@ -47,6 +50,10 @@ class Process:
     def pid(self) -> int:
         """The process id."""
         return int(self.facts.get("pid", 0))
+
+    def rename(self, line: Mapping[str, Any]) -> None:
+        """Take what a later line says of how the program names itself to OpenTelemetry."""
+        self.facts = {**self.facts, **dict.fromkeys(_NAMES), **{key: line[key] for key in _NAMES if key in line}}
 
     def unix_ns(self, monotonic_ns: int) -> int:
         """Return the wall-clock time of a monotonic one, by the process's one anchor, in Unix nanoseconds."""

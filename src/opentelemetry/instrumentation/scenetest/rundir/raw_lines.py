@@ -57,5 +57,6 @@ _NEEDED = {
     "conditions": {"conditions"},
     "open": {"span", "id", "trace", "at"},
     "close": {"id", "start", "end", "outcome"},
+    "service": set[str](),
     "end": set[str](),
 }

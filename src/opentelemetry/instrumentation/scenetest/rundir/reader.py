@@ -27,6 +27,7 @@ from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
 _CONDITIONS = b'{"kind":"conditions"'
 _PROCESS = b'{"kind":"process"'
+_SERVICE = b'{"kind":"service"'
 _WHO = ("pid", "start_ticks", "boot_id", "host")
 _NEVER = 1 << 63
 _ID_LENGTH = 16
@@ -83,14 +84,21 @@ class Journal:
             self.process.facts = masked(first)
             self.process.sets.append(_complete(first))
             self._last_look = self._set_at = first["anchor"]["monotonic_ns"]
-            self._read_changes(file)
+            self._read_ahead(file)
         self.process.conditions = self.process.sets[0]
 
-    def _read_changes(self, file: BinaryIO) -> None:
-        """Read all sets of conditions, before the spans: a change is seen after the dispatch that it came in."""
+    def _read_ahead(self, file: BinaryIO) -> None:
+        """Read what holds for spans before it stands in the file.
+
+        A change of conditions is seen after the dispatch that it came in. A process has one name, the last one that it
+        gave itself.
+        """
         looked = self._last_look
         for raw in raw_lines(file):
-            if not raw.startswith((_CONDITIONS, _PROCESS)) or (line := parse(raw)) is None:
+            if not raw.startswith((_CONDITIONS, _PROCESS, _SERVICE)) or (line := parse(raw)) is None:
+                continue
+            if line["kind"] == "service":
+                self.process.rename(line)
                 continue
             if line["kind"] == "process":
                 if self._is_foreign(line):
