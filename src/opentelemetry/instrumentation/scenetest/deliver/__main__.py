@@ -1,12 +1,13 @@
 """The process that delivers a run in the background: what the watcher becomes when the run has ended.
 
 Its messages go to `delivery.txt` in the run directory. What the process that made the run has to know goes to
-`delivery.json`. If processes of the run still live, or begin to measure, it becomes the watcher again. If `push` wants
-to deliver the run, it ends after the batch in hand.
+`delivery.json`. If processes of the run still live, or begin to measure, it becomes the watcher again, after the batch
+in hand. It does the same if another run of the store begins. If `push` wants to deliver the run, it ends.
 
-Usage: python -m opentelemetry.instrumentation.scenetest.deliver DIRECTORY [late]
+Usage: python -m opentelemetry.instrumentation.scenetest.deliver DIRECTORY MOMENT [late]
 
-With `late`, the spans that ended in processes that still hold their journals are delivered, too.
+MOMENT is when the run had ended, in Unix nanoseconds. With `late`, the spans that ended in processes that still hold
+their journals are delivered, too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint
 from opentelemetry.instrumentation.scenetest.deliver.delivery import MeasuringError, QuietGuard, Tally
@@ -23,7 +25,7 @@ from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
 from opentelemetry.instrumentation.scenetest.deliver.retry import MAX_ELAPSED_TIME
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
-from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
+from opentelemetry.instrumentation.scenetest.rundir import delivery_state, handover, layout, liveness, run_file
 
 _WATCHER = Path(__file__).parent / "watcher.py"
 
@@ -32,9 +34,13 @@ class _TakenOverError(Exception):
     """`push` wants to deliver the run."""
 
 
+class _OtherRunError(Exception):
+    """Another run of the store has begun. Its name is the message."""
+
+
 def main() -> None:
     """Deliver the run whose directory is the first argument."""
-    directory, *late = sys.argv[1:]
+    directory, moment, *late = sys.argv[1:]
     run = Path(directory)
     with delivery_state.Role(run, layout.DELIVERY_LOCK) as role:
         if not role.held:
@@ -42,9 +48,15 @@ def main() -> None:
         try:
             to = endpoint.from_environment()
             if to is not None:
-                _deliver(run, to, set(layout.journal_names(run)) if late else set())
+                _deliver(run, to, int(moment), set(layout.journal_names(run)) if late else set())
         except MeasuringError:
             _say("a process of the run has begun to measure: going on when it has ended")
+        except _OtherRunError as other:
+            problem = f"run {other} has begun: the rest is sent when it has ended"
+            _say(problem)
+            with suppress(OSError):
+                delivery_state.write(run, problem=problem)
+            _watch(directory, str(handover.STRAGGLER_SECONDS), moment)
         except _TakenOverError:
             _say("push delivers the run from here")
             return
@@ -55,13 +67,18 @@ def main() -> None:
                 delivery_state.write(run, problem=problem)
             return
         if delivery_state.is_any_written(run, (layout.RUN_FILE, *layout.journal_names(run))):
-            os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), directory, "0", "again"])
+            _watch(directory, "0")
 
 
-def _deliver(run: Path, to: Endpoint, known: set[str]) -> None:
-    """Deliver a run as long as nobody writes a journal that is not known."""
+def _watch(directory: str, seconds: str, *moment: str) -> NoReturn:
+    os.execv(sys.executable, [sys.executable, "-I", "-S", str(_WATCHER), directory, seconds, "again", *moment])
+
+
+def _deliver(run: Path, to: Endpoint, moment: int, known: set[str]) -> None:
+    """Deliver a run as long as nobody writes a journal that is not known, and no other run begins."""
     told = False
     is_quiet = QuietGuard(run, known)
+    settled: set[str] = set()
 
     def tell(tally: Tally) -> None:
         nonlocal told
@@ -74,6 +91,8 @@ def _deliver(run: Path, to: Endpoint, known: set[str]) -> None:
         is_quiet()
         if delivery_state.is_pushed(run):
             raise _TakenOverError
+        if other := liveness.begun_since(str(run / layout.RUN_FILE), moment, settled):
+            raise _OtherRunError(Path(other).parent.name)
 
     check()
     exporter = delivery.exporter_for(to)

@@ -3,10 +3,11 @@
 A bare interpreter (`-I -S`) runs this file: it starts in 10 ms and waits in the kernel, at no cost. So it imports the
 standard library and two files of this package by their paths, which do the same.
 
-Usage: watcher.py DIRECTORY SECONDS [again]
+Usage: watcher.py DIRECTORY SECONDS [again [MOMENT]]
 
 SECONDS is how long processes may outlive the one that made the run before the rest of it is delivered; with 0 all of
-them are waited for.
+them are waited for. MOMENT is when the run had ended, in Unix nanoseconds: runs of the same store that began later are
+waited for, too. Without it that is as soon as nothing of the run is measured.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from importlib.util import module_from_spec, spec_from_file_location
 
 TYPE_CHECKING = False
@@ -39,18 +41,24 @@ class _Late(Exception):  # noqa: N818
 
 def main() -> None:
     """Wait in a process of its own, and deliver; leave at once where another process already does that."""
-    directory, seconds, *again = sys.argv[1:]
+    directory, seconds, *more = sys.argv[1:]
+    again, moment = more[:1], more[1:]
     # A starter that blocks all signals would take away the alarm, and the way to end this.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if not _claim(directory) if again else not _fork_and_claim(directory):
         return
-    liveness.wait_until_written(os.path.join(directory, layout.RUN_FILE))
+    run_file = os.path.join(directory, layout.RUN_FILE)
+    liveness.wait_until_written(run_file)
     late = _wait_for_journals(directory, float(seconds))
     if not _journals(directory):
         return
+    ended = int(moment[0]) if moment else time.time_ns()
+    settled: set[str] = set()
+    while other := liveness.begun_since(run_file, ended, settled):
+        liveness.wait_until_written(other)
     log = os.open(os.path.join(directory, layout.DELIVERY_LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 2)
-    os.execv(sys.executable, [sys.executable, "-m", DELIVERER, directory, *late])
+    os.execv(sys.executable, [sys.executable, "-m", DELIVERER, directory, str(ended), *late])
 
 
 def _fork_and_claim(directory: str) -> bool:

@@ -27,7 +27,7 @@ _OTLP_TIMEOUT = 10.0
 _LONGEST_WAIT = 86_400.0
 _POLL = 0.005
 _NOTHING_TOLD = {"problem": "not delivered yet", "accepted": 0, "to": ""}
-_STRAGGLER_SECONDS = 60
+STRAGGLER_SECONDS = 60
 """How long processes may outlive the one that made the run before the rest of it is delivered."""
 _START_SECONDS = 5
 """How long to wait for the watcher: `sys.executable` of an embedded Python may be any program."""
@@ -73,7 +73,7 @@ def start(directory: str) -> None:
     script = os.path.join(os.path.dirname(os.path.dirname(__file__)), "deliver", "watcher.py")
     try:
         starter = Popen(
-            [sys.executable, "-I", "-S", script, directory, str(_STRAGGLER_SECONDS)],
+            [sys.executable, "-I", "-S", script, directory, str(STRAGGLER_SECONDS)],
             stdin=DEVNULL,
             stdout=DEVNULL,
             stderr=DEVNULL,

@@ -34,6 +34,7 @@ _FLOCK = struct.Struct("hhqqi4x")
 
 _LONGEST_LINE = 1 << 20
 _POLL_SECONDS = 0.5
+_MAKING_SECONDS = 10
 
 
 def try_lock(descriptor: int) -> bool:
@@ -185,6 +186,36 @@ def start_ticks(pid: int) -> int | None:
     # The name in parentheses may hold anything, so count from its end.
     state, *fields = text.rpartition(")")[2].split()
     return None if state == "Z" else int(fields[18])
+
+
+def begun_since(run_file: str, moment: int, settled: set[str]) -> str | None:
+    """Return the `run.json` of a run that began after a moment and is still measured; None if there is none.
+
+    Args:
+        run_file: the `run.json` of another run. All runs of its store are looked at.
+        moment: Unix nanoseconds.
+        settled: names of runs that need no further look. Those are added that have ended, or began before.
+    """
+    own, name = os.path.split(run_file)
+    store, own_name = os.path.split(own)
+    try:
+        with os.scandir(store) as entries:
+            runs = [entry.name for entry in entries if entry.name not in settled]
+    except OSError:
+        return None
+    for run in runs:
+        path = os.path.join(store, run, name)
+        try:
+            written, age = is_written(path), time.time() - os.stat(path).st_mtime
+        except OSError:  # no run, or one that is being made
+            continue
+        began = _first_line(path).get("started_unix_ns")
+        if written and run != own_name and isinstance(began, int) and began > moment:
+            return path
+        # A run is made before it is locked.
+        if written or age > _MAKING_SECONDS:
+            settled.add(run)
+    return None
 
 
 def wait_until_written(path: str) -> None:
