@@ -2,18 +2,24 @@
 
 Both send the same spans over HTTP, in batches of the same size, to one server that takes everything. Each runs in a
 process of its own, in turn, since ratios hold on a shared machine. CPU seconds, without the imports.
+
+With `--growth` it delivers and exports runs of more and more dispatches instead, and prints the peak of memory: it must
+not grow with the run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from pathlib import Path
@@ -21,6 +27,7 @@ from pathlib import Path
 from opentelemetry.instrumentation.scenetest.deliver.spans import BATCH
 
 REPETITIONS = 5
+GROWTH = (10_000, 100_000, 1_000_000)
 RECORD = """
 from opentelemetry.instrumentation.scenetest.rundir import run_file
 from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
@@ -109,10 +116,24 @@ def stock(run: Path, url: str) -> float:
     return time.process_time() - start
 
 
+def export(run: Path, url: str) -> float:
+    from opentelemetry.instrumentation.scenetest.render import otlp_file
+    from opentelemetry.instrumentation.scenetest.rundir import run_file
+
+    start = time.process_time()
+    with open(os.devnull, "w", encoding="ascii") as stream:
+        assert otlp_file.write(run, run_file.read(run), stream) > BATCH
+    return time.process_time() - start
+
+
+WAYS = {"ours": ours, "stock": stock, "export": export}
+
+
 def main() -> None:
     """Record one run, deliver it in both ways in turn, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spans", type=int, default=20_000)
+    parser.add_argument("--growth", action="store_true", help="how memory grows with the run")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
@@ -120,25 +141,60 @@ def main() -> None:
     if given.way == "serve":
         serve()
     elif given.way:
-        spent = {"ours": ours, "stock": stock}[given.way](given.run, given.url)
+        spent = WAYS[given.way](given.run, given.url)
         print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    elif given.growth:
+        grow()
     else:
         compare(given.spans)
 
 
-def compare(count: int) -> None:
+@contextmanager
+def recorded(count: int) -> Generator[Path]:
+    """A run of so many dispatches."""
     with tempfile.TemporaryDirectory() as store:
         subprocess.run([sys.executable, "-c", RECORD.format(store=store, count=count)], check=True)
         (run,) = Path(store).iterdir()
-        server = subprocess.Popen([sys.executable, __file__, "--way", "serve"], stdout=subprocess.PIPE, text=True)
-        assert server.stdout is not None
-        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1/traces"
-        found: dict[str, list[list[float]]] = {"ours": [], "stock": []}
+        yield run
+
+
+@contextmanager
+def server() -> Generator[str]:
+    """The address of a server that takes everything."""
+    command = [sys.executable, __file__, "--way", "serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1/traces"
+        finally:
+            process.kill()
+
+
+def measured(way: str, run: Path, url: str) -> list[float]:
+    """CPU seconds and the peak of memory in MiB of one way, in a process of its own."""
+    command = [sys.executable, __file__, "--way", way, "--run", str(run), "--url", url]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def grow() -> None:
+    first: dict[str, float] = {}
+    print("dispatches   way         CPU s   us each   peak MiB   of the first   goal")
+    with server() as url:
+        for count in GROWTH:
+            with recorded(count) as run:
+                for way, name in (("ours", "deliver"), ("export", "export")):
+                    spent, peak = measured(way, run, url)
+                    ratio = peak / first.setdefault(way, peak)
+                    each = spent / count * 1e6
+                    print(f"{count:>10}   {name:<8}{spent:>9.1f}{each:>10.1f}{peak:>11.0f}{ratio:>15.2f}   at most 1.1")
+
+
+def compare(count: int) -> None:
+    found: dict[str, list[list[float]]] = {"ours": [], "stock": []}
+    with recorded(count) as run, server() as url:
         for _ in range(REPETITIONS):
             for way, results in found.items():
-                command = [sys.executable, __file__, "--way", way, "--run", str(run), "--url", url]
-                results.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
-        server.kill()
+                results.append(measured(way, run, url))
     medians = {way: statistics.median(seconds for seconds, _ in results) for way, results in found.items()}
     print(f"{count} dispatches      CPU s   of stock   peak MiB   goal")
     for way, results in found.items():

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import SpanKind
 
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, resource
 from opentelemetry.instrumentation.scenetest.deliver.spans import SCOPE
 from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
-from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, native_spans
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, has_records, native_spans, recorded
 from opentelemetry.instrumentation.scenetest.native.place import Placed
-from opentelemetry.instrumentation.scenetest.rundir import layout, logs, reader
 from opentelemetry.instrumentation.scenetest.rundir.process import Process
-from opentelemetry.instrumentation.scenetest.rundir.span import Span
-from opentelemetry.instrumentation.scenetest.semantics import clean, text
+from opentelemetry.instrumentation.scenetest.semantics import clean, span_context, text
 
 
 def of_run(directory: Path, run: Mapping[str, Any], selection: Selection = Selection.SAMPLED) -> Iterator[ReadableSpan]:
@@ -34,10 +31,10 @@ def of_run(directory: Path, run: Mapping[str, Any], selection: Selection = Selec
         run: the run's facts, of `run.json`.
         selection: which spans. Live ones of the program's own provider have their native spans delivered by us.
     """
-    if not logs.logs_of(directory):
+    if not has_records(directory):
         return
     resources: dict[tuple[int, int], SharedResource] = {}
-    for placed in native_spans(directory, _recorded(directory)).spans:
+    for placed in native_spans(directory, recorded(directory)).spans:
         if placed.window is None or placed.start_ns is None:
             continue
         owner = placed.window.owner
@@ -47,13 +44,6 @@ def of_run(directory: Path, run: Mapping[str, Any], selection: Selection = Selec
         if key not in resources:
             resources[key] = resource(_process(placed, owner), owner.span.conditions, run)
         yield _span(placed, placed.start_ns, owner, resources[key])
-
-
-def _recorded(directory: Path) -> Iterator[tuple[Process, list[Span]]]:
-    for path in layout.journals(directory):
-        with suppress(reader.NotAJournalError):
-            record = reader.Journal(path)
-            yield record.process, [span for span in record.spans() if span.outcome != "running"]
 
 
 def span_id(placed: Placed[Enclosing], trace_id: str) -> int:
@@ -66,7 +56,8 @@ def span_id(placed: Placed[Enclosing], trace_id: str) -> int:
 def _span(placed: Placed[Enclosing], start_ns: int, owner: Enclosing, of: SharedResource) -> ReadableSpan:
     trace_id = owner.span.trace_id
     above = placed.parent
-    parent = int(owner.span.span_id, 16) if above is None or above.start_ns is None else span_id(above, trace_id)
+    is_below = above is not None and above.start_ns is not None
+    parent = f"{span_id(above, trace_id):016x}" if above is not None and is_below else owner.span.span_id
     attributes = {
         **placed.attributes,
         "thread.id": placed.span.tid,
@@ -75,8 +66,8 @@ def _span(placed: Placed[Enclosing], start_ns: int, owner: Enclosing, of: Shared
     }
     return ReadableSpan(
         name=text(placed.span.name),
-        context=_context(trace_id, span_id(placed, trace_id)),
-        parent=_context(trace_id, parent),
+        context=span_context(trace_id, f"{span_id(placed, trace_id):016x}", owner.span.carried),
+        parent=span_context(trace_id, parent, owner.span.carried),
         resource=of,
         attributes=clean(attributes),
         kind=SpanKind.INTERNAL,
@@ -92,7 +83,3 @@ def _process(placed: Placed[Enclosing], owner: Enclosing) -> Process:
     if pid in (0, owner.process.pid):
         return owner.process
     return replace(owner.process, facts={**owner.process.facts, "pid": pid, "parent_pid": owner.process.pid})
-
-
-def _context(trace_id: str, number: int) -> SpanContext:
-    return SpanContext(int(trace_id, 16), number, False, TraceFlags(TraceFlags.SAMPLED))

@@ -6,6 +6,7 @@ Nothing is stored: the logs stay as they were written and are read again each ti
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.native.markers import Record
 from opentelemetry.instrumentation.scenetest.native.place import Native, ProcessWindows, Window, place
 from opentelemetry.instrumentation.scenetest.native.strace import read
-from opentelemetry.instrumentation.scenetest.rundir import logs, reader
+from opentelemetry.instrumentation.scenetest.rundir import layout, logs, reader
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 RUN_ID = "scenetest.run_id"
@@ -41,6 +42,39 @@ def native_spans(directory: Path, recorded: Iterable[tuple[reader.Process, Itera
     """
     windows = [_windows(process, list(spans)) for process, spans in recorded]
     return place(_records(logs.logs_of(directory)), windows)
+
+
+def recorded(directory: Path) -> Iterator[tuple[reader.Process, list[Span]]]:
+    """Yield the processes of a run with their spans that run no more."""
+    for path in layout.journals(directory):
+        with suppress(reader.NotAJournalError):
+            record = reader.Journal(path)
+            yield record.process, [span for span in record.spans() if span.outcome != "running"]
+
+
+def last_ends(native: Native[Enclosing]) -> dict[str, int]:
+    """Return when the last native span ended in each span that has no end, and above it, by span id.
+
+    Args:
+        native: the native spans of a run.
+
+    Returns:
+        Monotonic nanoseconds of the host.
+    """
+    found: dict[str, int] = {}
+    for placed in native.spans:
+        if placed.window is None or placed.start_ns is None or placed.window.owner.span.end_ns is not None:
+            continue
+        span, end = placed.window.owner.span, placed.start_ns + placed.span.duration_ns
+        for span_id in (span.span_id, span.parent_id, span.case.span_id if span.case else None):
+            if span_id is not None:
+                found[span_id] = max(found.get(span_id, end), end)
+    return found
+
+
+def has_records(directory: Path) -> bool:
+    """Tell whether the logs of a run hold any native record: without one nothing else of the run needs to be read."""
+    return any(True for _ in _records(logs.logs_of(directory)))
 
 
 def _records(paths: Iterable[Path]) -> Iterator[Record]:
