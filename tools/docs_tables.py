@@ -142,7 +142,7 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "OTEL_PYTHON_EXPORTER_OTLP_GRPC_CREDENTIAL_PROVIDER",
         "The same for gRPC. It makes `grpc.ChannelCredentials`, which take the place of the PEM files.",
     ),
-    ("OTEL_SERVICE_NAME", "`service.name` of the process's spans. Read when the process begins to record."),
+    ("OTEL_SERVICE_NAME", "`service.name` of the process's spans, unless its own tracer provider has another one."),
     (
         "OTEL_RESOURCE_ATTRIBUTES",
         "Further resource attributes, `key=value` with commas between. A condition of the same name wins.",
@@ -150,7 +150,7 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
     ("OTEL_SDK_DISABLED", "`true`: nothing is observed, recorded or logged."),
     (
         "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS",
-        "A comma-separated list; with `scenetest` in it nothing is observed, recorded or logged.",
+        "A comma-separated list; with `scenetest` or `*` in it nothing is observed, recorded or logged.",
     ),
     (
         "TRACEPARENT",

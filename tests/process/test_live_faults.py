@@ -65,6 +65,36 @@ def test_spans_of_a_program_that_ended_in_order_are_not_offered(tmp_path: Path, 
     assert len(backend.taken) == 0
 
 
+def test_where_the_provider_takes_too_few_attributes_those_of_the_program_go_first(tmp_path: Path) -> None:
+    exported, _ = run_live(PROGRAMS / "live/limited.py", tmp_path)
+    assert [span["name"] for span in exported] == ["dispatch S::c", "S::c"]
+    for span in exported:
+        found = span["attributes"]
+        assert len(found) == 60
+        ours = {"scenetest.ruler", "scenetest.outcome", "torch.backend_autoload.effective", "scenetest.level"}
+        assert ours <= found.keys()
+        assert found["test.suite.name"] == "S"
+        assert found["scenetest.duration_ns"] > 0
+        mine = [name for name in found if name.startswith("mine.")]
+        assert mine
+        assert mine[-1] == "mine.99"
+
+
+@pytest.mark.parametrize(
+    ("program_does", "offered"), [("nothing", 3), ("early", 3), ("flush", 0), ("shutdown", 0), ("exit", 0)]
+)
+def test_spans_of_a_provider_that_nobody_flushes_are_offered(program_does: str, offered: int, tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    command = program("live/not_flushed.py", program_does)
+    done = scenetest_otel("run", "--dir", store, "--name", "x", "--", *command, SPANS=str(tmp_path / "spans"))
+    assert done.returncode == 0, done.stderr
+    sentence = f"{offered} spans made on the program's own tracer provider may not have been exported"
+    assert (sentence in done.stderr) == bool(offered), done.stderr
+    assert ("push --live" in done.stderr) == bool(offered)
+    exported = (tmp_path / "spans").read_text().count("\n")
+    assert exported == {"nothing": 0, "early": 1}.get(program_does, 3)
+
+
 def test_a_child_that_could_not_flush_offers_its_spans(tmp_path: Path) -> None:
     env = {"SPANS": str(tmp_path / "spans"), "SCENETEST_OTEL_DIR": str(tmp_path / "store")}
     done = run_script(PROGRAMS / "live/dead_backend_in_a_forked_child.py", env=env)

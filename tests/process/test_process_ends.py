@@ -9,7 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from support.scripts import PREAMBLE, PROGRAMS, clean_environment, only_process, only_run, record
+from support.runner import run
+from support.scripts import PREAMBLE, PROGRAMS, clean_environment, only_process, only_run, program, record
+
+from opentelemetry.instrumentation.scenetest.deliver import native, spans
 
 import opentelemetry.instrumentation.scenetest as package
 from opentelemetry.instrumentation.scenetest.sources import runs
@@ -44,6 +47,22 @@ def test_a_death_in_round_7_of_10_leaves_6_ended_dispatches_and_one_aborted(
     assert [one.outcome for one in recorded.dispatches] == ["pass"] * 6 + ["aborted"]
     assert recorded.dispatches[6].round == 6
     assert recorded.dispatches[6].duration_ns is None
+
+
+def test_the_open_spans_of_a_killed_process_end_no_earlier_than_what_lies_in_them(tmp_path: Path) -> None:
+    run(tmp_path, program("killed_in_a_dispatch.py"), expect=-9)
+    recorded = only_run(tmp_path)
+    found = [*spans.of_run(recorded.path, recorded.facts), *native.of_run(recorded.path, recorded.facts)]
+    ends = {span.name: span.end_time for span in found}
+    assert ends["S::c"] == ends["dispatch S::c"] == ends["chip.run.bind"]
+    by_id = {span.context.span_id: span for span in found if span.context is not None}
+    for span in found:
+        above = by_id.get(span.parent.span_id) if span.parent else None
+        if above is not None:
+            assert (above.start_time or 0) <= (span.start_time or 0)
+            assert (span.end_time or 0) <= (above.end_time or 0), (span.name, above.name)
+    open_ones = [span.name for span in found if (span.attributes or {}).get("scenetest.end") == "not_seen"]
+    assert open_ones == ["S::c", "dispatch S::c"]
 
 
 def test_a_process_that_still_runs_is_neither_clean_nor_lost(tmp_path: Path) -> None:

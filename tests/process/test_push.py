@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.backends import Backend
 from support.runner import CLI, recording
-from support.scripts import clean_environment, run_script
+from support.scripts import clean_environment, program, run_script
 
 from opentelemetry.instrumentation.scenetest.rundir import layout
 
@@ -127,6 +127,22 @@ def test_run_says_where_its_spans_went(tmp_path: Path, backend: Backend) -> None
     assert done.returncode == 0
     assert done.stderr.splitlines()[-1] == f"scenetest-otel: 3 spans delivered to {backend.url}/v1/traces"
     assert (len(backend.taken), backend.repeats) == (3, 0)
+
+
+def test_two_exporters_get_the_same_spans(tmp_path: Path, backend: Backend) -> None:
+    env = {"OTEL_EXPORTER_OTLP_ENDPOINT": backend.url, "OTEL_TRACES_EXPORTER": "console,otlp"}
+    call = [CLI, "run", "--dir", str(tmp_path), "--name", "both", "--", *program("recorder/nested.py")]
+    env |= {"SCENETEST_OTEL_EXIT_WAIT": "60"}
+    done = subprocess.run(call, env=clean_environment(**env), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    printed = {bytes.fromhex(found) for found in re.findall(r'"span_id": "0x([0-9a-f]{16})"', done.stdout)}
+    assert printed == set(backend.taken)
+    assert len(printed) > 2
+    (tmp_path / "both" / "run.ack").unlink()
+    push = [CLI, "push", "--dir", str(tmp_path), "both"]
+    again = subprocess.run(push, env=clean_environment(**env), capture_output=True, text=True, check=True)
+    assert '"name": "run both"' in again.stdout
+    assert again.stdout.endswith(f"1 spans of 1 run delivered to {backend.url}/v1/traces\n")
 
 
 def test_run_says_what_to_do_with_spans_that_are_left(tmp_path: Path, backend: Backend) -> None:

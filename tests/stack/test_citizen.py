@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.runner import CLI
 from support.scripts import clean_environment, program
 from support.stack import Collector, Jaeger, attributes, eventually
@@ -111,9 +112,13 @@ def test_an_unsampled_trace_reaches_jaeger_only_by_push_unsampled(
     assert "run dropped" in {span["operationName"] for span in found["spans"]}
 
 
-def test_one_process_has_one_identity_that_of_its_own_sdk(tmp_path: Path, collector: Collector) -> None:
+@pytest.mark.parametrize(("script", "count"), [("otel/own_identity.py", 3), ("otel/late_identity.py", 5)])
+def test_one_process_has_one_identity_that_of_its_own_sdk(
+    script: str, count: int, tmp_path: Path, collector: Collector
+) -> None:
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.otlp.http, "SCENETEST_OTEL_EXIT_WAIT": "60"}
-    run(tmp_path, "identity", "otel/own_identity.py", **env)
-    spans = eventually(lambda: collected(collector, "identity"), lambda found: len(found) == 3)
+    name = f"identity-{count}"
+    run(tmp_path, name, script, **env)
+    spans = eventually(lambda: collected(collector, name), lambda found: len(found) == count)
     of_process = [span["resource"] for span in spans if not span["name"].startswith("run ")]
     assert {(one["service.name"], one["service.instance.id"]) for one in of_process} == {("own", "seven")}

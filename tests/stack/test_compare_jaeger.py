@@ -129,3 +129,34 @@ def test_what_is_left_out_and_told_apart_is_the_same_as_from_the_journals(
     journals, answered = json.loads(stored.stdout), json.loads(found.stdout)
     for key in ("headline", "verdict", "ending", "ruler", "left_out", "unmatched", "cases"):
         assert answered[key] == journals[key]
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, jaeger: Jaeger) -> Path:
+    """Runs whose programs exported their spans themselves; the last one failed."""
+    path = tmp_path_factory.mktemp("live")
+    program = [sys.executable, str(PROGRAMS / "otel/live_to_backend.py")]
+    for name, code in (("live-a", 0), ("live-b", 0), ("live-failed", 3)):
+        words = ["run", "--dir", str(path), "--name", name, "--", *program]
+        done = call(*words, SINK=jaeger.otlp.http, EXIT=str(code), OTEL_SERVICE_NAME="live-app")
+        assert done.returncode == code, done.stderr
+    assert call("push", "--dir", str(path), OTEL_EXPORTER_OTLP_ENDPOINT=jaeger.otlp.http).returncode == 0
+    for name in ("live-a", "live-b", "live-failed"):
+        # The spans of the program, and that of the run.
+        asked = {"scenetest.run.name": name}
+        assert eventually(lambda asked=asked: len(jaeger.traces("live-app", asked)), lambda found: found == 2) == 2
+    return path
+
+
+@pytest.mark.parametrize("measure", ["live-b", "live-failed"])
+def test_live_spans_count_with_what_was_measured_and_a_failed_run_is_left_out(
+    live: Path, jaeger: Jaeger, measure: str
+) -> None:
+    stored = call("compare", "live-a", "--", measure, "--dir", str(live), "--json")
+    arms = ("jaeger:scenetest.run.name=live-a", "--", f"jaeger:scenetest.run.name={measure}")
+    found = call("compare", *arms, "--jaeger", jaeger.ui, "--json")
+    assert found.returncode == stored.returncode, stored.stderr + found.stderr
+    journals, answered = json.loads(stored.stdout), json.loads(found.stdout)
+    for key in ("headline", "verdict", "ending", "ruler", "left_out", "cases"):
+        assert answered[key] == journals[key]
+    assert bool(answered["left_out"]) == (measure == "live-failed")

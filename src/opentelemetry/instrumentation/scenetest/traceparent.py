@@ -41,6 +41,10 @@ class Carried:
         """Whether spans of this trace are delivered."""
         return bool(self.flags & SAMPLED_FLAG)
 
+    def not_random(self) -> Carried:
+        """Return the same for a trace whose id was not drawn at random."""
+        return Carried(self.flags & ~RANDOM_FLAG, self.state, self.handed_on & ~RANDOM_FLAG)
+
     def fields(self) -> dict[str, int | str]:
         """Return what the journal says of it: nothing for a trace of our own that is sampled."""
         flags: dict[str, int | str] = {} if self.flags == SAMPLED.flags else {"flags": self.flags}

@@ -20,6 +20,7 @@ from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.deliver import added
 from opentelemetry.instrumentation.scenetest.deliver.resources import SharedResource, of_run_itself_resource, resource
 from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
+from opentelemetry.instrumentation.scenetest.native import of_run as native
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
 from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.rundir.reader import Journal
@@ -81,9 +82,7 @@ def of_journal(
         OSError: it can't be read.
     """
     build = _Builder(journal.process, run)
-    # Whether the provider of a process was flushed is known only when its whole journal was read.
-    recorded = list(journal.spans()) if selection is Selection.LIVE else journal.spans()
-    for span in recorded:
+    for span in journal.spans():
         if span.outcome == "running":
             continue
         if case_links is not None and _is_linked(span) and len(case_links) < _LINKS:
@@ -158,12 +157,13 @@ class _Builder:
         self._process = process
         self._run = run
         self._of_run = run_context(run)
+        self._native_ends: dict[str, int] | None = None
         self._resource: tuple[Conditions, SharedResource] | None = None
         self._alike: dict[tuple[str, str, str | None], tuple[Conditions, Conditions, Conditions]] = {}
 
     def span(self, span: Span) -> ReadableSpan:
         """Return a span as OpenTelemetry has it."""
-        end = span.last_end_ns if span.end_ns is None else span.end_ns
+        end = self._last_end(span) if span.end_ns is None else span.end_ns
         extra, remote = span.added, span.parent_is_remote
         links = [Link(self._of_run)] if span.kind == "case" and self._of_run else []
         return ReadableSpan(
@@ -180,6 +180,15 @@ class _Builder:
             end_time=self._process.unix_ns(end),
             instrumentation_scope=SCOPE,
         )
+
+    def _last_end(self, span: Span) -> int:
+        """Return when the last span in one without an end ended, native ones among them."""
+        if self._native_ends is None:
+            directory = self._process.path.parent
+            has_any = native.has_records(directory)
+            placed = native.native_spans(directory, native.recorded(directory)) if has_any else None
+            self._native_ends = native.last_ends(placed) if placed else {}
+        return max(span.last_end_ns, self._native_ends.get(span.span_id, 0))
 
     def _resource_of(self, conditions: Conditions) -> SharedResource:
         if self._resource is None or self._resource[0] is not conditions:

@@ -23,10 +23,10 @@ class Selection(Enum):
     UNSAMPLED = "unsampled"
     """Of traces that were not sampled."""
     LIVE = "live"
-    """Made on the program's own provider, which was not seen to export them: its process died, or a flush failed."""
+    """Made on the program's own provider, which may not have exported them: its process died, or it was not flushed."""
 
     def has(self, span: Span, process: Process) -> bool:
-        """Tell whether a span belongs to it; for LIVE once the whole journal was read."""
+        """Tell whether a span belongs to it."""
         if span.live:
             lost = process.unflushed or process.ended in ("lost", "not_seen")
             return self is Selection.LIVE and span.carried.is_sampled and lost
@@ -41,9 +41,9 @@ def count(directory: Path) -> Counter[Selection]:
             continue
         with suppress(reader.NotAJournalError):
             journal = reader.Journal(path)
-            spans = [span for span in journal.spans() if span.outcome != "running"]
-            for selection in (Selection.UNSAMPLED, Selection.LIVE):
-                found[selection] += sum(selection.has(span, journal.process) for span in spans)
+            for span in journal.spans():
+                for selection in (Selection.UNSAMPLED, Selection.LIVE):
+                    found[selection] += span.outcome != "running" and selection.has(span, journal.process)
     return found
 
 
@@ -55,7 +55,7 @@ def sentences(directory: Path) -> Iterator[str]:
     if number := found[Selection.LIVE]:
         yield (
             f"{_spans(number)} made on the program's own tracer provider may not have been exported, "
-            f"since the process died or a flush failed; {push} --live {named}"
+            f"since the process died or its provider was not flushed; {push} --live {named}"
         )
 
 

@@ -65,19 +65,22 @@ def begin_trace(name: str) -> tuple[str, Carried]:
     """Return the id of a new trace and what its spans hand on: the trace of a case or process without a parent.
 
     It is sampled unless `OTEL_TRACES_SAMPLER` says otherwise. Spans that the program makes inside follow the sampler of
-    its own provider, as they would without us.
+    its own provider, as they would without us. The id is drawn by that provider's generator, if it has one of its own:
+    a backend may take certain ids only.
 
     Args:
         name: of the span that begins it.
     """
-    trace_id = os.urandom(16).hex()
+    provider = _global_provider() if in_use() else None
+    trace_id, is_random = sampling.new_trace_id(provider)
     carried = sampling.of_root(trace_id)
-    if in_use() and (carried is None or carried.is_sampled):
-        of_program = sampling.by_provider(_global_provider(), int(trace_id, 16), name)
+    if provider is not None and (carried is None or carried.is_sampled):
+        of_program = sampling.by_provider(provider, int(trace_id, 16), name)
         if of_program is not None:
             ours = of_program.flags if carried is None else carried.flags
-            return trace_id, Carried(ours, of_program.state, handed_on=of_program.flags)
-    return trace_id, carried or sampling.of_unknown()
+            carried = Carried(ours, of_program.state, handed_on=of_program.flags)
+    carried = carried or sampling.of_unknown()
+    return trace_id, carried if is_random else carried.not_random()
 
 
 def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | float] | None:

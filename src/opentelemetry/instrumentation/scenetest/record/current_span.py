@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast
 
-from opentelemetry.trace import Span, SpanContext, Status, StatusCode, format_span_id, format_trace_id
+from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, format_span_id, format_trace_id
 
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
@@ -38,6 +38,10 @@ class CurrentSpan(Span):
         context: its ids and flags.
         carried: what its trace hands on.
     """
+
+    kind = SpanKind.INTERNAL
+    parent = None
+    """Not told here. Propagators ask a span that records for it."""
 
     __slots__ = ("_attributes", "_context", "_dropped", "_ended", "_events", "_links", "_name", "_status", "carried")
 

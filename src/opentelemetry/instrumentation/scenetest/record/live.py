@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import json
 import os
-from functools import lru_cache, wraps
+import sys
+from functools import lru_cache
 
 from opentelemetry.context import get_current
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from opentelemetry import trace
-from opentelemetry.instrumentation.scenetest import faults, semantics
+from opentelemetry.instrumentation.scenetest import faults, masking, semantics
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, unix_ns
 from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.files import read
-from opentelemetry.instrumentation.scenetest.record import outcomes
+from opentelemetry.instrumentation.scenetest.record import outcomes, provider
 from opentelemetry.instrumentation.scenetest.rundir import layout
 from opentelemetry.instrumentation.scenetest.traceparent import Carried
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from opentelemetry.context import Context
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
     from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
-
-_USING = "make spans with the program's own tracer provider"
-_NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
-_FLUSH_SECONDS = 1.0
 
 
 class Live:
@@ -175,14 +172,14 @@ class Live:
                 self._fail(ending, semantics.status(outcome, error_type), at)
             self.span.end(at)
         except Exception as fault:
-            faults.swallow(_USING, fault)
+            faults.swallow(provider.USING, fault)
 
     def end_at_last(self) -> None:
         """End the span of a process where the last span below it did."""
         try:
             self.span.end(self.last_end)
         except Exception as error:
-            faults.swallow(_USING, error)
+            faults.swallow(provider.USING, error)
 
     def _fail(self, ending: Ending, status: Status, at: int) -> None:
         """Say what went wrong; a status that the program set stays."""
@@ -204,9 +201,15 @@ class Live:
         """Return what a resource of ours would hold; made once a case for as long as the conditions are the same."""
         holder = self.case or self
         if holder._carried[0] is not in_force:
-            run = {"scenetest.run.id": self._run.get("id"), "scenetest.run.name": self._run.get("name")}
+            of_process = {
+                "scenetest.run.id": self._run.get("id"),
+                "scenetest.run.name": self._run.get("name"),
+                "process.pid": os.getpid(),
+                "process.parent_pid": os.getppid(),
+                "process.command_line": " ".join(masking.recorded(sys.orig_argv)),
+            }
             ruler = table.ruler(in_force, holder.attributes)
-            holder._carried = in_force, semantics.clean({**in_force, **run, "scenetest.ruler": ruler})
+            holder._carried = in_force, semantics.clean({**in_force, **of_process, "scenetest.ruler": ruler})
         return holder._carried[1]
 
 
@@ -223,98 +226,22 @@ def begin(
         names: as for `Live`.
     """
     try:
-        provider = _global() if given is None else real(given)
-        if provider is None:
+        made_by = provider.used(given)
+        if made_by is None:
             return None
-        tracer = provider.get_tracer(semantics.SCOPE_NAME, __version__, schema_url=semantics.SCHEMA_URL)
+        tracer = made_by.get_tracer(semantics.SCOPE_NAME, __version__, schema_url=semantics.SCHEMA_URL)
         return _begun(Live(tracer, _facts(directory), None, kind, attributes, **names), {})
     except Exception as error:
-        faults.swallow(_USING, error)
+        faults.swallow(provider.USING, error)
         return None
-
-
-def flush(given: TracerProvider | None) -> bool:
-    """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more.
-
-    Returns:
-        Whether the provider says that all was sent.
-    """
-    from threading import Thread
-
-    done: list[bool] = []
-    try:
-        sending = Thread(target=_force_flush, args=(real(given) or _global(), done), daemon=True)
-        sending.start()
-        sending.join(_FLUSH_SECONDS)
-    except Exception as error:
-        faults.swallow(_USING, error)
-    return any(done)
-
-
-def _force_flush(provider: TracerProvider | None, done: list[bool]) -> None:
-    try:
-        force_flush = getattr(provider, "force_flush", None)
-        if force_flush is not None:
-            done.append(force_flush() is not False)
-    except Exception as error:
-        faults.swallow(_USING, error)
-
-
-def before_shutdown(given: TracerProvider | None, end: Callable[[], None]) -> Callable[[], None]:
-    """Have something done before the program shuts the provider down: a span that is open then would be lost.
-
-    Args:
-        given: the provider that was passed to us.
-        end: what to do.
-
-    Returns:
-        What restores the provider.
-    """
-    provider: Any = real(given) or _global()
-    try:
-        original = provider.shutdown
-        if "shutdown" in vars(provider):
-            return _nothing
-
-        @wraps(original)
-        def shutdown(*arguments: Any, **keywords: Any) -> Any:
-            end()
-            return original(*arguments, **keywords)
-
-        provider.shutdown = shutdown
-    except Exception as error:
-        faults.swallow(_USING, error)
-        return _nothing
-
-    def restore() -> None:
-        if getattr(provider, "shutdown", None) is shutdown:
-            del provider.shutdown
-
-    return restore
-
-
-def _nothing() -> None:
-    pass
-
-
-def real(provider: TracerProvider | None) -> TracerProvider | None:
-    """Return a provider that makes spans: None for a no-op, and for a proxy what the program has set by now."""
-    if isinstance(provider, trace.ProxyTracerProvider):
-        return _global()
-    return None if isinstance(provider, trace.NoOpTracerProvider) else provider
 
 
 def _begun(live: Live, in_force: Mapping[str, Value]) -> Live | None:
     try:
         return live if live.start(in_force) else None
     except Exception as error:
-        faults.swallow(_USING, error)
+        faults.swallow(provider.USING, error)
         return None
-
-
-def _global() -> TracerProvider | None:
-    provider = trace.get_tracer_provider()
-    return None if isinstance(provider, _NOT_REAL) else provider
 
 
 def _context_above() -> Context | None:

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.scenetest.conditions import logline, table
 from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
 from opentelemetry.instrumentation.scenetest.record import autoload, context
 from opentelemetry.instrumentation.scenetest.record.state import state
-from opentelemetry.instrumentation.scenetest.rundir import liveness
+from opentelemetry.instrumentation.scenetest.rundir import liveness, run_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def identity() -> dict[str, object]:
         "anchor": {"monotonic_ns": monotonic_ns(), "unix_ns": unix_ns()},
         "command": masking.recorded(sys.orig_argv),
         "executable": sys.executable,
+        "name": run_file.script_of_process(),
         "python": ".".join(map(str, sys.version_info[:3])),
     }
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     Ending: TypeAlias = "BaseException | type[BaseException] | Noted | None"
 
-
 # _pytest/outcomes.py says that Failed and Skipped are of builtins, for shorter tracebacks.
 _BY_NAME = {
     "builtins.AssertionError": "fail",

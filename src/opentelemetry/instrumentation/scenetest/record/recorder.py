@@ -213,6 +213,8 @@ class Span:
             in_force = recording.conditions_since(self.start)
             self.live.end(self.start, end, ending, attributes, in_force)
             self.live = None
+            if recording.provider is not None:
+                recording.provider.is_flushed = False
 
     def _follow(self, live: Live | None) -> Mapping[str, int | str]:
         """Be the same span as one on a provider that is not ours, and return what the journal says of that."""

@@ -21,6 +21,25 @@ _NOT_SAMPLED = Carried(RANDOM_FLAG)
 _ALWAYS = {"always_on": SAMPLED, "always_off": _NOT_SAMPLED}
 _RATIO = "traceidratio"
 _LOW_BITS = (1 << 64) - 1
+_DEFAULT_GENERATOR = "opentelemetry.sdk.trace.id_generator"
+"""Where the generator of the SDK is, which draws at random as we do."""
+
+
+def new_trace_id(provider: Any) -> tuple[str, bool]:
+    """Return the id of a new trace, and whether it was drawn at random.
+
+    Args:
+        provider: the program's own tracer provider, or None.
+    """
+    generator = getattr(provider, "id_generator", None)
+    if generator is not None and type(generator).__module__ != _DEFAULT_GENERATOR:
+        try:
+            drawn = int(generator.generate_trace_id())
+            if 0 < drawn < 1 << 128:
+                return f"{drawn:032x}", bool(getattr(generator, "is_trace_id_random", bool)())
+        except Exception as error:
+            faults.swallow("draw a trace id by the program's own generator", error)
+    return os.urandom(16).hex(), True
 
 
 def of_root(trace_id: str) -> Carried | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
+    from opentelemetry.instrumentation.scenetest.record import provider
     from opentelemetry.instrumentation.scenetest.record.live import Live
     from opentelemetry.instrumentation.scenetest.record.recorder import case
 
@@ -45,15 +46,14 @@ class Session:
         forked_from: the sessions of the processes above that forked this one, the nearest first.
         changed_at: when each ruler condition was last seen to have changed, monotonic ns.
         live_process: the span of the process, where it is made on a provider that is not ours.
+        provider: watches such a provider, once a span was made on it.
         write: appends one finished line to the journal, if there is one.
     """
 
     __slots__ = (
         "_logged",
         "_looked",
-        "_made_live",
         "_process_span",
-        "_restore_provider",
         "_rounds",
         "_service",
         "_writer",
@@ -64,6 +64,7 @@ class Session:
         "forked_from",
         "ids",
         "live_process",
+        "provider",
         "recording",
         "write",
     )
@@ -79,9 +80,8 @@ class Session:
         self.changed_at: dict[str, int] = {}
         self._logged = False
         self._looked = 0
-        self._made_live = False
+        self.provider: provider.Watch | None = None
         self._process_span: Parent | None = None
-        self._restore_provider: Callable[[], None] = _do_nothing
         self._rounds: dict[str, Rounds] = {}
         self._service: dict[str, object] = {}
         self._writer: writer.Writer | None = None
@@ -180,8 +180,9 @@ class Session:
             from opentelemetry.instrumentation.scenetest.record import live
 
         begun = live.begin(state.tracer_provider, state.directory, kind, attributes, **names)
-        self._made_live = self._made_live or begun is not None
-        if begun is None and self.recording and state.directory is not None:
+        if begun is not None:
+            self._watch_provider(wrap=self.recording or kind == "process")
+        elif self.recording and state.directory is not None:
             # The provider that was given makes no spans, so ours are to be delivered.
             handover.start(state.directory)
         return begun
@@ -213,8 +214,6 @@ class Session:
         if live is not None:
             trace, number = live.ids
             span, mark = Parent(trace, f"{number:016x}", live.carried), live.mark
-            _at_exit()  # again, to come before the end of a provider that is younger than this session
-            self._end_before_shutdown()
         else:
             trace, carried = (outer.trace, outer.carried) if outer else context.begin_trace(name)
             span, mark = Parent(trace, f"{next(self.ids):016x}", carried), carried.fields()
@@ -222,10 +221,14 @@ class Session:
         self.write_open("process", span.id, span.trace, above, remote=remote, name=name, **mark)
         return span
 
-    def _end_before_shutdown(self) -> None:
-        from opentelemetry.instrumentation.scenetest.record import live
+    def _watch_provider(self, *, wrap: bool) -> None:
+        if self.provider is None:
+            from opentelemetry.instrumentation.scenetest.record import provider
 
-        self._restore_provider = live.before_shutdown(state.tracer_provider, _end_live_process)
+            self.provider = provider.Watch(_end_live_process)
+        self.provider.is_flushed = False
+        if wrap and self.provider.begin(state.tracer_provider):
+            _at_exit()  # again, to come before the end of a provider that is younger than this session
 
     def finish(self, *, flush: bool = False) -> None:
         """Look at the conditions for the last time, and write that the process ended cleanly.
@@ -239,21 +242,17 @@ class Session:
         finally:
             at = monotonic_ns()
             self.end_live_process()
-            is_flushed = self._flush() if flush and self._made_live else None
-            self.write_line("end", at=at, flushed=False if is_flushed is False else None)
+            is_sent = self.provider is None or self.provider.is_sent(state.tracer_provider, flush=flush)
+            self.write_line("end", at=at, flushed=None if is_sent else False)
 
     def end_live_process(self) -> None:
         """End the span of the process where it is made on a provider that is not ours; a later dispatch begins one."""
         ended, self.live_process = self.live_process, None
         if ended is not None:
             self._process_span = None
-            self._restore_provider()
             ended.end_at_last()
-
-    def _flush(self) -> bool:
-        from opentelemetry.instrumentation.scenetest.record import live
-
-        return live.flush(state.tracer_provider)
+            if self.provider is not None:
+                self.provider.is_flushed = False
 
     def close(self) -> None:
         """Let go of the journal, and so of its lock."""
@@ -309,10 +308,6 @@ def _complete(run: str) -> None:
             return
 
 
-def _do_nothing() -> None:
-    pass
-
-
 def _end_live_process() -> None:
     # Of this process: a forked child has a copy of the provider, and a session of its own.
     if active.session is not None:
@@ -360,6 +355,8 @@ def _end(*, flush: bool = False) -> None:
 def discard() -> None:
     """End the session for good; a later case or dispatch makes a new one."""
     _end()
+    if state.session is not None and state.session.provider is not None:
+        state.session.provider.let_go()
     let_go()
 
 

@@ -27,7 +27,7 @@ class Process:
             for a run that was made of logs alone.
         sets: every set of conditions that was in force, in order.
         unobserved: the process was lost, and nobody looked at its conditions after its last dispatch began.
-        unflushed: the program's own tracer provider could not be made to export what was made on it.
+        unflushed: the program's own tracer provider was not flushed after the last span was made on it.
         torn_lines: lines that could not be read.
         repeated_lines: lines that say again what an earlier one says, or are older than one before them.
         foreign_lines: lines from where another process begins.

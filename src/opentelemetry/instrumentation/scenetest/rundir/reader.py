@@ -28,6 +28,7 @@ from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 _CONDITIONS = b'{"kind":"conditions"'
 _PROCESS = b'{"kind":"process"'
 _SERVICE = b'{"kind":"service"'
+_END = b'{"kind":"end"'
 _WHO = ("pid", "start_ticks", "boot_id", "host")
 _NEVER = 1 << 63
 _ID_LENGTH = 16
@@ -91,14 +92,17 @@ class Journal:
         """Read what holds for spans before it stands in the file.
 
         A change of conditions is seen after the dispatch that it came in. A process has one name, the last one that it
-        gave itself.
+        gave itself, and its end says whether live spans were sent.
         """
         looked = self._last_look
         for raw in raw_lines(file):
-            if not raw.startswith((_CONDITIONS, _PROCESS, _SERVICE)) or (line := parse(raw)) is None:
+            if not raw.startswith((_CONDITIONS, _PROCESS, _SERVICE, _END)) or (line := parse(raw)) is None:
                 continue
             if line["kind"] == "service":
                 self.process.rename(line)
+                continue
+            if line["kind"] == "end":
+                self._end_process(line)
                 continue
             if line["kind"] == "process":
                 if self._is_foreign(line):
@@ -236,11 +240,13 @@ class Journal:
             self._last_look = max(self._last_look, line.get("at", 0))
         elif kind == "end":
             self._last_look = max(self._last_look, line.get("at", 0))
-            self.process.unflushed = line.get("flushed") is False
-            if self.process.ended != "running":
-                # Without a boot id it was made of a log, which does not tell how its process ended.
-                self.process.ended = "clean" if "boot_id" in self.process.facts else NOT_RECORDED
         return None
+
+    def _end_process(self, line: dict[str, Any]) -> None:
+        self.process.unflushed = line.get("flushed") is False
+        if self.process.ended != "running":
+            # Without a boot id it was made of a log, which does not tell how its process ended.
+            self.process.ended = "clean" if "boot_id" in self.process.facts else NOT_RECORDED
 
     def _begin(self, line: dict[str, Any]) -> None:
         parent_id: str | None = line.get("parent")

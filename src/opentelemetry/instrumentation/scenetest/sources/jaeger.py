@@ -51,6 +51,10 @@ _SECONDS = 60
 _LARGEST_ANSWER = 1 << 30
 _BLOCK = 1 << 20
 _EXIT_CODE = "process.exit.code"
+_OF_PROCESS = (
+    *("scenetest.run.id", "scenetest.run.name", "scenetest.boot_id", "host.name"),
+    *("process.pid", "process.parent_pid", "process.command_line"),
+)
 _RESULT = {"case": "test.case.result.status", "outcome": "scenetest.outcome", "native": "simpler.inv"}
 
 
@@ -181,6 +185,9 @@ def _spans(answer: Mapping[str, Any]) -> Iterator[Span]:
         resource = _attributes(group.get("resource", {}))
         for scope in group.get("scopeSpans", []):
             for span in scope.get("spans", []):
+                attributes = _attributes(span)
+                # A span that was made on the program's own provider says itself what it knows of its process.
+                of_process = {key: attributes[key] for key in _OF_PROCESS if key in attributes}
                 yield Span(
                     trace_id=span["traceId"],
                     span_id=span["spanId"],
@@ -188,8 +195,8 @@ def _spans(answer: Mapping[str, Any]) -> Iterator[Span]:
                     name=span["name"],
                     start_ns=int(span["startTimeUnixNano"]),
                     end_ns=int(span["endTimeUnixNano"]),
-                    attributes=_attributes(span),
-                    resource=resource,
+                    attributes=attributes,
+                    resource={**resource, **of_process} if of_process else resource,
                 )
 
 

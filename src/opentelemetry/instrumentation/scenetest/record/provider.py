@@ -1,0 +1,172 @@
+"""The tracer provider of the program's own that live spans are made on: which one it is, and whether it sends them."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+from opentelemetry import trace
+from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.record.state import state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from opentelemetry.trace import TracerProvider
+
+USING = "make spans with the program's own tracer provider"
+
+_NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
+_FLUSH_SECONDS = 1.0
+_MARK = "_scenetest"
+"""Attribute of what wraps a method, so that a forked child does not wrap it again."""
+
+
+def used(given: TracerProvider | None) -> TracerProvider | None:
+    """Return the provider to make spans with; None where there is none that makes any.
+
+    Args:
+        given: the provider that was passed to us; without one it is the global one, if the program has set one.
+    """
+    return _global() if given is None else real(given)
+
+
+def real(provider: TracerProvider | None) -> TracerProvider | None:
+    """Return a provider that makes spans: None for a no-op, and for a proxy what the program has set by now."""
+    if isinstance(provider, trace.ProxyTracerProvider):
+        return _global()
+    return None if isinstance(provider, trace.NoOpTracerProvider) else provider
+
+
+class Watch:
+    """Watches whether the program flushes the provider that the spans of a session are made on.
+
+    Args:
+        before_shutdown: called before it is shut down: a span that is open then would be lost.
+
+    Attributes:
+        is_flushed: whether it was flushed since the last span was made on it.
+    """
+
+    __slots__ = ("_before_shutdown", "_provider", "_wrapped", "is_flushed")
+
+    def __init__(self, before_shutdown: Callable[[], None]) -> None:
+        self.is_flushed = False
+        self._before_shutdown = before_shutdown
+        self._provider: TracerProvider | None = None
+        self._wrapped: list[tuple[str, Any, Any]] = []
+
+    def begin(self, given: TracerProvider | None) -> bool:
+        """Wrap `shutdown` and `force_flush` of the provider; tell whether it is another one than before.
+
+        Args:
+            given: the provider that was passed to us.
+        """
+        provider = used(given)
+        if provider is self._provider:
+            return False
+        self.let_go()
+        self._provider = provider
+        ways = {
+            "shutdown": (self._before_shutdown, self._after_shutdown),
+            "force_flush": (_nothing, _note_flush),
+        }
+        try:
+            for name, (before, after) in ways.items():
+                original = getattr(provider, name, None)
+                if original is not None and not hasattr(original, _MARK):
+                    ours = _watched(original, before, after)
+                    self._wrapped.append((name, _of_object(provider).get(name), ours))
+                    setattr(provider, name, ours)
+        except Exception as error:
+            faults.swallow(USING, error)
+        return True
+
+    def is_sent(self, given: TracerProvider | None, *, flush: bool) -> bool:
+        """Tell whether the provider sends all that was made on it, as far as anybody can know.
+
+        The SDK's provider is shut down when the program ends, unless it was told not to, or was shut down before. Of
+        others that is not known, and they are trusted.
+
+        Args:
+            given: the provider that was passed to us.
+            flush: flush it now, since nothing later does so.
+        """
+        if self.is_flushed:
+            return True
+        return _flush(used(given)) if flush else getattr(used(given), "_atexit_handler", True) is not None
+
+    def let_go(self) -> None:
+        """Leave the provider as it was."""
+        wrapped, self._wrapped = self._wrapped, []
+        for name, before, ours in wrapped:
+            if _of_object(self._provider).get(name) is not ours:
+                continue
+            if before is None:
+                delattr(self._provider, name)
+            else:
+                setattr(self._provider, name, before)
+
+    def _after_shutdown(self) -> None:
+        self.let_go()
+        _note_flush()
+
+
+def _note_flush() -> None:
+    # Of this process: a forked child has a copy of the provider, and a session of its own.
+    if state.session is not None and state.session.provider is not None:
+        state.session.provider.is_flushed = True
+
+
+def _watched(original: Any, before: Callable[[], None], after: Callable[[], None]) -> Any:
+    @wraps(original)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        before()
+        done = original(*arguments, **keywords)
+        if done is not False:
+            after()
+        return done
+
+    setattr(call, _MARK, True)
+    return call
+
+
+def _of_object(provider: TracerProvider | None) -> dict[str, Any]:
+    return getattr(provider, "__dict__", {})
+
+
+def _nothing() -> None:
+    pass
+
+
+def _flush(provider: TracerProvider | None) -> bool:
+    """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more.
+
+    Returns:
+        Whether the provider says that all was sent.
+    """
+    from threading import Thread
+
+    done: list[bool] = []
+    try:
+        sending = Thread(target=_force_flush, args=(provider, done), daemon=True)
+        sending.start()
+        sending.join(_FLUSH_SECONDS)
+    except Exception as error:
+        faults.swallow(USING, error)
+    return any(done)
+
+
+def _force_flush(provider: TracerProvider | None, done: list[bool]) -> None:
+    try:
+        force_flush = getattr(provider, "force_flush", None)
+        if force_flush is not None:
+            done.append(force_flush() is not False)
+    except Exception as error:
+        faults.swallow(USING, error)
+
+
+def _global() -> TracerProvider | None:
+    provider = trace.get_tracer_provider()
+    return None if isinstance(provider, _NOT_REAL) else provider
