@@ -69,6 +69,9 @@ def test_the_rounds_of_pytest_benchmark_are_the_dispatches_of_a_case(tmp_path: P
     assert len(cases["test_pedantic"].dispatches) == 7
     failed = cases["test_fails"]
     assert (failed.span.outcome, failed.span.error_type, len(list(failed.dispatches))) == ("error", "ValueError", 0)
+    (event,) = failed.span.added.events
+    assert event.attributes["exception.message"].startswith("invalid literal for int()")
+    assert "ValueError: invalid literal" in event.attributes["exception.stacktrace"]
 
 
 def test_without_a_run_the_libraries_are_untouched(tmp_path: Path) -> None:

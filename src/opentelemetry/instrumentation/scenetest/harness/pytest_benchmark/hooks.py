@@ -49,7 +49,7 @@ def _run(original: Function) -> Function:
         try:
             result = original(self, *args, **keywords)
         except BaseException as error:
-            _close(self, type(error))
+            _close(self, error)
             raise
         _close(self, None)
         return result
@@ -57,10 +57,10 @@ def _run(original: Function) -> Function:
     return run
 
 
-def _close(fixture: Any, error: type[BaseException] | None) -> None:
+def _close(fixture: Any, error: BaseException | None) -> None:
     case = _open.pop(id(getattr(fixture, "stats", None)), None)
     if case is not None:
-        case.__exit__(error, None, None)
+        case.__exit__(None if error is None else type(error), error, None)
 
 
 def _update(original: Function) -> Function:

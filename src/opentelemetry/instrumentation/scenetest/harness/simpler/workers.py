@@ -130,7 +130,7 @@ def _takes(function: Function, *names: str) -> bool:
 def _end(handle: Any, error: BaseException | None) -> None:
     span = _submitted.pop(ref(handle), None)
     if span is not None:
-        span.__exit__(type(error) if error else None, error, None)
+        span.__exit__(None if error is None else type(error), error, None)
 
 
 def _init(original: Function) -> Function:
