@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 
 from support.backends import Backend
 from support.runner import CLI
-from support.scripts import clean_environment, program, run_script
+from support.scripts import PREAMBLE, clean_environment, program, run_script
 from support.stack import eventually
 from support.watched import recorded, settings, workers
 
@@ -74,6 +75,16 @@ def test_a_delivery_that_was_stopped_waits_for_every_run_that_began_meanwhile(ba
         time.sleep(0.5)
         assert backend.requests == 1
     assert eventually(lambda: delivery.is_delivered(first))
+
+
+def test_a_program_that_records_nothing_stops_no_delivery(backend: Backend, store: Path) -> None:
+    first = begin_delivery(backend, store)
+    idle = "print('measures', flush=True)\ninput()"
+    env = clean_environment(SCENETEST_OTEL_DIR=str(store))
+    with measuring([sys.executable, "-c", f"{PREAMBLE}instrument()\n{idle}"], env):
+        assert len(list(store.glob("*/"))) == 2
+        backend.go_on.set()
+        assert eventually(lambda: delivery.is_delivered(first))
 
 
 def test_a_run_that_was_measured_already_stops_no_delivery(backend: Backend, store: Path) -> None:

@@ -91,7 +91,7 @@ def _deliver(run: Path, to: Endpoint, moment: int, known: set[str]) -> None:
         is_quiet()
         if delivery_state.is_pushed(run):
             raise _TakenOverError
-        if other := liveness.begun_since(str(run / layout.RUN_FILE), moment, settled):
+        if other := liveness.begun_since(str(run / layout.RUN_FILE), moment, _journals, settled):
             raise _OtherRunError(Path(other).parent.name)
 
     check()
@@ -102,6 +102,10 @@ def _deliver(run: Path, to: Endpoint, moment: int, known: set[str]) -> None:
         exporter.shutdown()
     _say(f"{tally.accepted} spans accepted by {to}")
     delivery_state.write(run, problem=tally.problem, accepted=tally.accepted, to=str(to))
+
+
+def _journals(directory: str) -> list[Path]:
+    return layout.journals(Path(directory))
 
 
 def _say(line: str) -> None:

@@ -54,7 +54,7 @@ def main() -> None:
         return
     ended = int(moment[0]) if moment else time.time_ns()
     settled: set[str] = set()
-    while other := liveness.begun_since(run_file, ended, settled):
+    while other := liveness.begun_since(run_file, ended, _journals, settled):
         liveness.wait_until_written(other)
     log = os.open(os.path.join(directory, layout.DELIVERY_LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 2)

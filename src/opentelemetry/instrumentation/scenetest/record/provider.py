@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 USING = "make spans with the program's own tracer provider"
+_WATCHING = "see whether the program's own tracer provider is flushed"
 
 _NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
 _FLUSH_SECONDS = 1.0
@@ -80,7 +81,7 @@ class Watch:
                     self._wrapped.append((name, _of_object(provider).get(name), ours))
                     setattr(provider, name, ours)
         except Exception as error:
-            faults.swallow(USING, error)
+            faults.swallow(_WATCHING, error)
         return True
 
     def is_sent(self, given: TracerProvider | None, *, flush: bool) -> bool:

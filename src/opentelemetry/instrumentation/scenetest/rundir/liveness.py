@@ -19,7 +19,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, cast
 else:
 
@@ -188,12 +188,17 @@ def start_ticks(pid: int) -> int | None:
     return None if state == "Z" else int(fields[18])
 
 
-def begun_since(run_file: str, moment: int, settled: set[str]) -> str | None:
+def begun_since(
+    run_file: str, moment: int, journals: Callable[[str], Sequence[object]], settled: set[str]
+) -> str | None:
     """Return the `run.json` of a run that began after a moment and is still measured; None if there is none.
+
+    A run in which nobody has recorded anything yet does not count: it may be a program that never measures.
 
     Args:
         run_file: the `run.json` of another run. All runs of its store are looked at.
         moment: Unix nanoseconds.
+        journals: tells the journals of a run directory.
         settled: names of runs that need no further look. Those are added that have ended, or began before.
     """
     own, name = os.path.split(run_file)
@@ -211,7 +216,9 @@ def begun_since(run_file: str, moment: int, settled: set[str]) -> str | None:
             continue
         began = _first_line(path).get("started_unix_ns")
         if written and run != own_name and isinstance(began, int) and began > moment:
-            return path
+            if journals(os.path.join(store, run)):
+                return path
+            continue
         # A run is made before it is locked.
         if written or age > _MAKING_SECONDS:
             settled.add(run)
