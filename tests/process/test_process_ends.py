@@ -12,9 +12,8 @@ import pytest
 from support.runner import run
 from support.scripts import PREAMBLE, PROGRAMS, clean_environment, only_process, only_run, program, record
 
-from opentelemetry.instrumentation.scenetest.deliver import native, spans
-
 import opentelemetry.instrumentation.scenetest as package
+from opentelemetry.instrumentation.scenetest.deliver import native, spans
 from opentelemetry.instrumentation.scenetest.sources import runs
 
 TEN_ROUNDS = """

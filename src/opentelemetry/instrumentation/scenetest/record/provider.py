@@ -6,7 +6,6 @@ from functools import wraps
 
 from opentelemetry import trace
 from opentelemetry.instrumentation.scenetest import faults
-from opentelemetry.instrumentation.scenetest.record.state import state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.trace import TracerProvider
+
+    from opentelemetry.instrumentation.scenetest.record.session import Active
 
 USING = "make spans with the program's own tracer provider"
 _WATCHING = "see whether the program's own tracer provider is flushed"
@@ -44,17 +45,17 @@ class Watch:
     """Watches whether the program flushes the provider that the spans of a session are made on.
 
     Args:
-        before_shutdown: called before it is shut down: a span that is open then would be lost.
+        active: owns the session of this process. A forked child has a copy of the provider, and a session of its own.
 
     Attributes:
         is_flushed: whether it was flushed since the last span was made on it.
     """
 
-    __slots__ = ("_before_shutdown", "_provider", "_wrapped", "is_flushed")
+    __slots__ = ("_active", "_provider", "_wrapped", "is_flushed")
 
-    def __init__(self, before_shutdown: Callable[[], None]) -> None:
+    def __init__(self, active: Active) -> None:
         self.is_flushed = False
-        self._before_shutdown = before_shutdown
+        self._active = active
         self._provider: TracerProvider | None = None
         self._wrapped: list[tuple[str, Any, Any]] = []
 
@@ -71,7 +72,7 @@ class Watch:
         self._provider = provider
         ways = {
             "shutdown": (self._before_shutdown, self._after_shutdown),
-            "force_flush": (_nothing, _note_flush),
+            "force_flush": (_nothing, self._after_flush),
         }
         try:
             for name, (before, after) in ways.items():
@@ -109,28 +110,38 @@ class Watch:
             else:
                 setattr(self._provider, name, before)
 
+    def _before_shutdown(self) -> None:
+        # A span that is open then would be lost.
+        if self._active.session is not None:
+            self._active.session.end_live_process()
+
     def _after_shutdown(self) -> None:
         self.let_go()
-        _note_flush()
+        self._after_flush()
 
-
-def _note_flush() -> None:
-    # Of this process: a forked child has a copy of the provider, and a session of its own.
-    if state.session is not None and state.session.provider is not None:
-        state.session.provider.is_flushed = True
+    def _after_flush(self) -> None:
+        if self._active.session is not None and self._active.session.provider is not None:
+            self._active.session.provider.is_flushed = True
 
 
 def _watched(original: Any, before: Callable[[], None], after: Callable[[], None]) -> Any:
     @wraps(original)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        before()
+        _guarded(before)
         done = original(*arguments, **keywords)
         if done is not False:
-            after()
+            _guarded(after)
         return done
 
     setattr(call, _MARK, True)
     return call
+
+
+def _guarded(do: Callable[[], None]) -> None:
+    try:
+        do()
+    except Exception as error:
+        faults.swallow(_WATCHING, error)
 
 
 def _of_object(provider: TracerProvider | None) -> dict[str, Any]:

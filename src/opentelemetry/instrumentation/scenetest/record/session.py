@@ -225,7 +225,7 @@ class Session:
         if self.provider is None:
             from opentelemetry.instrumentation.scenetest.record import provider
 
-            self.provider = provider.Watch(_end_live_process)
+            self.provider = provider.Watch(active)
         self.provider.is_flushed = False
         if wrap and self.provider.begin(state.tracer_provider):
             _at_exit()  # again, to come before the end of a provider that is younger than this session
@@ -308,12 +308,6 @@ def _complete(run: str) -> None:
             return
 
 
-def _end_live_process() -> None:
-    # Of this process: a forked child has a copy of the provider, and a session of its own.
-    if active.session is not None:
-        active.session.end_live_process()
-
-
 def _write_nothing(line: bytes) -> None:
     pass
 
@@ -355,8 +349,8 @@ def _end(*, flush: bool = False) -> None:
 def discard() -> None:
     """End the session for good; a later case or dispatch makes a new one."""
     _end()
-    if state.session is not None and state.session.provider is not None:
-        state.session.provider.let_go()
+    if active.session is not None and active.session.provider is not None:
+        active.session.provider.let_go()
     let_go()
 
 
