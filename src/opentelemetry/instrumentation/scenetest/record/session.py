@@ -192,7 +192,8 @@ class Session:
         with state.lock:
             if self.cases.inherited is not inherited:
                 inherited.rounds = Rounds()
-                self._made_live = self._made_live or inherited.live is not None
+                if inherited.live is not None:
+                    self._watch_provider(wrap=self.recording)
                 self.write_open("case", inherited.id, inherited.trace, None, inherited=True, **fields)
                 self.cases.inherited = inherited
 
