@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,10 @@ def test_live_spans_carry_what_delivered_ones_do_and_the_conditions_on_cases_and
         expected = dict(ours.attributes or {})
         if "dispatch" in ours.name or "Suite" in ours.name:
             expected |= run.processes[0].record.conditions
+            # Which process it is: delivered spans have that in their resource.
+            assert theirs["attributes"].pop("process.pid") == theirs["pid"]
+            assert theirs["attributes"].pop("process.parent_pid") == os.getpid()
+            assert theirs["attributes"].pop("process.command_line").startswith(sys.executable)
         kinds = {key: type(value) for key, value in theirs["attributes"].items()}
         assert theirs["attributes"].pop("scenetest.duration_ns", 0) <= theirs["end"] - theirs["start"]
         same = {key: value for key, value in theirs["attributes"].items() if key not in CHANGES_FROM_RUN_TO_RUN}
