@@ -15,13 +15,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import inside
 from ways import WAYS
 
 HERE = Path(__file__).parent
@@ -65,41 +65,12 @@ class Row:
         return self.values[way] / of if of and way in self.values else None
 
 
-class Sink(BaseHTTPRequestHandler):
-    """Takes every batch, as a collector does."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        """Take one batch."""
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-protobuf")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Stay silent."""
-
-
-class SinkServer(ThreadingHTTPServer):
-    """Says nothing of an exporter that is killed."""
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Stay silent."""
-
-
-def serve() -> None:
-    """Run the sink in a process of its own."""
-    server = SinkServer(("127.0.0.1", 0), Sink)
-    print(server.server_port, flush=True)
-    server.serve_forever()
-
-
 @contextmanager
 def sink() -> Generator[str]:
-    """Give the address of a sink."""
-    process = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    """Give the address of a server that takes every batch, as a collector does."""
+    command = [sys.executable, str(HERE / "shipping.py"), "--way", "serve"]
+    # It would tell of each exporter that is killed.
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1/traces"
@@ -169,8 +140,33 @@ def measured(url: str, rounds: int) -> list[Row]:
         in_turn("fork to the end of the child's first dispatch, us", "fork", goal="at most 5000")
         in_turn("garbage collections per 10,000 dispatches", "collections", 20_000, times=1)
         in_turn("memory after 1,000,000 more dispatches, MiB", "growth", 1_000_000, goal="0", times=1)
-        for what in ("start ms", "first dispatch ms", "MiB", "threads", "sockets"):
-            rows.append(Row(f"after the start: {what}", {way: float(begun[way][what]) for way in WAYS}))
+        for after in ("start", "first case"):
+            for what in ("ms", "MiB", "threads", "sockets"):
+                rows.append(Row(f"after the {after}: {what}", {way: float(begun[way][after][what]) for way in WAYS}))
+    return rows
+
+
+def inside_run() -> list[Row]:
+    """Measure what our inner hooks add inside `Worker.run` of the harness of the tests."""
+    without, instrumented = inside.compare(inside.HARNESS, list(inside.SCENE), inside.PROCESSES)
+    goal = f"at most {inside.GOAL_NS / 1e3} more than none"
+    rows: list[Row] = []
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        values = {"none": without, "ours": instrumented}
+        of_way = {way: taken / 1e3 for way, taken in quantiles(values, share).items()}
+        rows.append(Row(f"inside `Worker.run`, beside `submit` and `wait`, {name}, us", of_way, {}, goal))
+    return rows
+
+
+def shipped() -> list[Row]:
+    """Measure what delivering a run costs, and take the figures of its table."""
+    done = subprocess.run([sys.executable, str(HERE / "shipping.py")], check=True, stdout=subprocess.PIPE, text=True)
+    cells = {line.split()[0]: line.split() for line in done.stdout.splitlines()[1:]}
+    named = {"ours": "ours", "stock": "stock SDK"}
+    rows: list[Row] = []
+    for what, column, goal in (("CPU s", 1, "at most 1.15 of stock"), ("peak MiB", 3, "at most 100")):
+        values = {way: float(cells[name][column]) for name, way in named.items()}
+        rows.append(Row(f"delivering 20,000 dispatches, {what}", values, {}, goal))
     return rows
 
 
@@ -185,7 +181,7 @@ def _spread(values: Sequence[float]) -> float:
     return (high - low) / 2
 
 
-def quantiles(found: dict[str, list[float]], share: float) -> dict[str, float]:
+def quantiles(found: Mapping[str, Sequence[float]], share: float) -> dict[str, float]:
     """Return the same quantile of each way's figures."""
     return {way: sorted(values)[min(int(len(values) * share), len(values) - 1)] for way, values in found.items()}
 
@@ -262,14 +258,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="Repetitions of each figure.")
     parser.add_argument("--json", type=Path, help="Keep the results in this file.")
     parser.add_argument("--page", type=Path, help="Write the results as a page of the documentation.")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.serve:
-        serve()
-        return
     about = machine()
     with sink() as url:
-        rows = [*measured(url, given.rounds), *exits(url)]
+        rows = [*measured(url, given.rounds), *inside_run(), *exits(url), *shipped()]
     table = list(lines(rows))
     widths = [max(len(cells[column]) for cells in table) for column in range(len(table[0]))]
     print(about)
