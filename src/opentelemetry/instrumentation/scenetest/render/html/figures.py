@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
 from typing import Any, NamedTuple
 
 from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series, Timed
@@ -22,6 +23,10 @@ _WIDE = 3.0
 _SECOND = 1e9
 _BELOW = 0.93
 _MOST_ROWS = 40
+_DRAWN_WHOLE = 5_000
+"""So many points of a kind are drawn even where they lie in the same place: a reader may zoom in."""
+_PLACES = (600, 250)
+"""Places across and up, of about two pixels each. A marker has seven."""
 _LONGEST_LABEL = 24
 _ROW_HEIGHT = 52
 _FRAME = 110
@@ -129,6 +134,7 @@ def over_time(case: CaseDocument) -> Figure:
     times = sorted(each.time_ns for _, _, each in every if each.time_ns is not None)
     unit, size = unit_of(times[len(times) // 2] if times else 0)
     first = min((each.start_ns for _, _, each in every), default=0)
+    screen = _Screen(first, max((each.start_ns for _, _, each in every), default=0), times)
     data: list[dict[str, Any]] = []
     for arm in Arm:
         of_arm = [(one, each) for of, one, each in every if of is arm and each.time_ns is not None]
@@ -137,19 +143,57 @@ def over_time(case: CaseDocument) -> Figure:
             if shown:
                 label = arm.value if use == "used" else f"{arm.value}, {use}"
                 marker = {"color": COLORS[arm], "symbol": SYMBOLS[arm] + suffix, "size": 7, "opacity": 0.75}
-                data.append({**_markers(label, shown, first, size, unit), "marker": marker})
+                data.append({**_markers(label, screen.apart(shown), first, size, unit), "marker": marker})
     lost = [(one, each) for _, one, each in every if each.use == "failed"]
     for outcome in dict.fromkeys(each.outcome for _, each in lost):
         # How long they would have taken is not known: they stand below the fastest round.
-        shown = [(one, each) for one, each in lost if each.outcome == outcome]
+        shown = screen.apart([(one, each) for one, each in lost if each.outcome == outcome])
         level = _BELOW * (times[0] if times else size) / size
         trace = _markers(outcome, shown, first, size, unit)
         marker = {"color": FAILED, "symbol": "x", "size": 11}
         data.append({**trace, "y": [level] * len(shown), "marker": marker, "hovertemplate": "%{text}<extra></extra>"})
     order = " ".join(one.run for one in sorted((one for of in case.series.values() for one in of), key=_start))
     words = f"{name} over time, runs in the order {order}; {len(lost)} rounds did not pass"
-    layout = {"xaxis": {"title": {"text": "seconds since the first round"}, "automargin": True}}
+    title = "seconds since the first round"
+    if screen.left_out:
+        title += f" ({screen.left_out:,} of {len(every):,} rounds are not drawn: another one lies in the same place)"
+    layout = {"xaxis": {"title": {"text": title}, "automargin": True}}
     return Figure(words, data, {**layout, "yaxis": _axis(name, unit, times)})
+
+
+class _Screen:
+    """Where points lie in a figure of rounds over time, to draw one of those that no eye could tell apart.
+
+    Args:
+        first: when the first round began.
+        last: when the last one began.
+        times: of all rounds, ascending.
+
+    Attributes:
+        left_out: how many points lie where another one does.
+    """
+
+    def __init__(self, first: int, last: int, times: Sequence[int]) -> None:
+        self.left_out = 0
+        self._first, self._width = first, max(last - first, 1)
+        self._height_of: Callable[[float], float] = log if _is_wide(times) else float
+        self._low = self._height_of(times[0]) if times else 0.0
+        self._height = (self._height_of(times[-1]) - self._low if times else 0.0) or 1.0
+
+    def apart(self, points: Sequence[tuple[Series, Timed]]) -> Sequence[tuple[Series, Timed]]:
+        """Return the points of one kind that lie in different places; all of them where there are few."""
+        if len(points) <= _DRAWN_WHOLE:
+            return points
+        places: dict[tuple[int, int], tuple[Series, Timed]] = {}
+        for one, each in points:
+            places.setdefault(self._place(each), (one, each))
+        self.left_out += len(points) - len(places)
+        return list(places.values())
+
+    def _place(self, each: Timed) -> tuple[int, int]:
+        across = (each.start_ns - self._first) / self._width
+        up = 0.0 if not each.time_ns else (self._height_of(each.time_ns) - self._low) / self._height
+        return int(across * _PLACES[0]), int(up * _PLACES[1])
 
 
 def _markers(name: str, points: Sequence[tuple[Series, Timed]], first: int, size: float, unit: str) -> dict[str, Any]:
@@ -179,5 +223,9 @@ def _escaped(text: str) -> str:
 
 
 def _axis(name: str, unit: str, times: Sequence[int]) -> dict[str, Any]:
-    wide = bool(times) and times[0] > 0 and times[-1] > _WIDE * times[0]
-    return {"title": {"text": f"{_escaped(name)}, {unit}"}, "type": "log" if wide else "linear", "automargin": True}
+    scale = "log" if _is_wide(times) else "linear"
+    return {"title": {"text": f"{_escaped(name)}, {unit}"}, "type": scale, "automargin": True}
+
+
+def _is_wide(times: Sequence[int]) -> bool:
+    return bool(times) and times[0] > 0 and times[-1] > _WIDE * times[0]
