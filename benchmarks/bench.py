@@ -50,9 +50,9 @@ A dispatch writes two lines. On the machine above, measured in one loop of Pytho
 A mapping would save 0.4 us to 0.5 us of a dispatch. It is not used, since a write to it can end the measured process:
 
 - If somebody truncates the file, the next line is a SIGBUS. With `write` it is a line in a shorter file.
-- Space that `posix_fallocate` reserved is not always there: a file system that copies on write (btrfs, ZFS, a snapshot),
-  a quota and a network file system may refuse it when the page is written. That is a SIGBUS as well. With `write` it is
-  an error: the journal is marked as incomplete, and the harness goes on.
+- Space that `posix_fallocate` reserved is not always there: a file system that copies on write (btrfs, ZFS), a quota
+  and a network file system may refuse it when the page is written. That is a SIGBUS as well. With `write` it is an
+  error: the journal is marked as incomplete, and the harness goes on.
 - A journal would have a rest of NULs while its process lives, and for ever after SIGKILL. Its size would no longer tell
   others whether it has grown.
 
