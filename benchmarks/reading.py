@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from opentelemetry.instrumentation.scenetest.runner.arms import turn
+
 DISPATCHES = 1_000_000
 RUNS = 8
 OTEL = (sys.executable, "-m", "opentelemetry.instrumentation.scenetest")
@@ -50,7 +52,9 @@ def main() -> None:
     """Record the runs, read them in each way, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dispatches", type=int, default=DISPATCHES)
-    parser.add_argument("--runs", type=int, default=RUNS, help="Runs that `compare` reads.")
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, help="Runs that `compare` reads; 0 for `show` and `run` alone."
+    )
     given = parser.parse_args()
     program = [sys.executable, "-c", PROGRAM, str(given.dispatches)]
     with tempfile.TemporaryDirectory() as folder:
@@ -58,14 +62,15 @@ def main() -> None:
         alone, _, code = timed(program, store / "alone")
         assert code == 0
         print(f"{given.dispatches} dispatches a run, recorded in {alone:.1f} s")
-        for number in range(given.runs // 2):
-            for arm in ("base", "measure") if number % 2 == 0 else ("measure", "base"):
-                name = f"{arm}-{number + 1}"
-                seconds, most, code = timed([*OTEL, "run", "--name", name, "--", *program], store)
-                assert code == 0
-                if number == 0 and arm == "base":
-                    line("run: its own part, to the prompt", seconds - alone, most, "at most 8 s and 250 MiB")
-        line("show", *timed([*OTEL, "show", "base-1"], store)[:2], "at most 8 s and 250 MiB")
+        names = [f"{arm}-{pair + 1}" for pair in range(given.runs // 2) for arm in turn(pair + 1)] or ["base-1"]
+        for name in names:
+            seconds, most, code = timed([*OTEL, "run", "--name", name, "--", *program], store)
+            assert code == 0
+            if name == names[0]:
+                line("run: its own part, to the prompt", seconds - alone, most, "at most 8 s and 250 MiB")
+        line("show", *timed([*OTEL, "show", names[0]], store)[:2], "at most 8 s and 250 MiB")
+        if given.runs < 2:
+            return
         compared = ["base-*", "--", "measure-*"]
         line(f"compare of {given.runs}", *timed([*OTEL, "compare", *compared], store)[:2], "at most 60 s and 1024 MiB")
         page = store / "page.html"
