@@ -41,9 +41,13 @@ def given(attributes: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
 
 def by_round(dispatches: Iterable[Span]) -> list[tuple[Span, list[Span]]]:
     """Return the outermost dispatches, each with those that lie inside it: a round is an outermost dispatch."""
+    in_order = sorted(dispatches, key=lambda one: one.start_ns)  # the outer one began first
+    parents = {dispatch.parent_id or "" for dispatch in in_order}
+    if not any(dispatch.span_id in parents for dispatch in in_order):
+        return [(dispatch, []) for dispatch in in_order]
     outermost: dict[str, Span] = {}
     rounds: dict[str, tuple[Span, list[Span]]] = {}
-    for dispatch in sorted(dispatches, key=lambda one: one.start_ns):  # the outer one began first
+    for dispatch in in_order:
         above = outermost.get(dispatch.parent_id or "")
         outermost[dispatch.span_id] = above or dispatch
         if above is None:

@@ -58,7 +58,7 @@ def of_run(run: Run, label: str, clocks: Mapping[str, int] | None = None) -> lis
     native = run.native()
     outermost = {
         one.span_id: dispatch.span_id
-        for process in run.processes
+        for process in (run.processes if native.spans else ())
         for dispatch, inside in by_round([one for _, one in process.all_dispatches()])
         for one in (dispatch, *inside)
     }

@@ -70,7 +70,10 @@ class Series:
         chosen = self.candidates
         uses: dict[int, Use] = {one.number: "cold" for one in chosen[:cold]}
         uses |= {one.number: "used" for one in chosen[cold : cold + warm]}
-        return replace(self, rounds=tuple(replace(one, use=uses.get(one.number, one.use)) for one in self.rounds))
+        rounds = (
+            one if (use := uses.get(one.number, one.use)) == one.use else replace(one, use=use) for one in self.rounds
+        )
+        return replace(self, rounds=tuple(rounds))
 
 
 def cold_ones(repetition: Repetition, cold: int, *, first: bool = True) -> set[int]:
