@@ -60,7 +60,7 @@ A mapping would save 0.4 us to 0.5 us of a dispatch. It is not used, since a wri
 
 ## What is not reached
 
-- Inside `Worker.run` the hooks on `submit` and `wait` are to add at most 0.3 us. On a busy machine, where the caches are
+- Inside `Worker.run` the hooks on `submit` and `wait` are to add at most 0.3 us. On a busy machine, where caches are
   cold after each run, they add 0.2 us to 0.6 us.
 - An empty dispatch is to read as at most twice two bare clock reads. Two clock reads in the two methods of an empty
   Python context manager read as 2.1 times that (p50) and 3 times (p99) on this machine, so nothing of ours is left to
