@@ -26,8 +26,8 @@ def make_checkout(folder: Path) -> Path:
     return folder
 
 
-def record(checkout: Path, store: Path, name: str) -> dict[str, bool]:
-    script = "import simpler.worker, simpler_setup\n" + PREAMBLE + "with case('S', 'c'), dispatch(): pass"
+def record(checkout: Path, store: Path, name: str, first: str = "") -> dict[str, bool]:
+    script = first + "import simpler.worker, simpler_setup\n" + PREAMBLE + "with case('S', 'c'), dispatch(): pass"
     command = [sys.executable, "-m", "opentelemetry.instrumentation.scenetest", "run", "--name", name, "--"]
     environment = clean_environment(PYTHONPATH=str(checkout), SCENETEST_OTEL_DIR=str(store))
     subprocess.run([*command, sys.executable, "-c", script], env=environment, check=True, capture_output=True)
@@ -44,3 +44,9 @@ def test_a_change_that_no_commit_holds_is_told_and_an_untracked_file_is_none(tmp
     head = subprocess.run([*GIT, "-C", str(checkout), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
     shown = CliRunner().invoke(main, ["show", "--dir", str(store), "changed"]).output
     assert f"simpler {head.stdout[:8]} with changes" in shown
+
+
+def test_a_checkout_is_asked_about_too_where_torch_was_imported_before_the_harness(tmp_path: Path) -> None:
+    checkout = make_checkout(tmp_path / "checkout")
+    (checkout / "simpler" / "worker.py").write_text("# changed\n")
+    assert record(checkout, tmp_path / "store", "torch", "import torch\n") == {os.path.realpath(checkout): True}

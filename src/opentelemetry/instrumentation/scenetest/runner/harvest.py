@@ -16,6 +16,7 @@ from time import monotonic_ns, time_ns
 from typing import BinaryIO, TypeAlias
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, logs
+from opentelemetry.instrumentation.scenetest.runner import checkouts
 
 _Identity: TypeAlias = "tuple[int, int]"
 
@@ -78,18 +79,10 @@ class Harvest:
 
     def _logs(self) -> Iterator[tuple[str, BinaryIO]]:
         yield from self._files.values()
-        for root in {os.getcwd(), *self._checkouts()}:
+        for root in {os.getcwd(), *checkouts.recorded(self._directory)}:  # where the harness writes its `outputs`
             for log in Path(root, "outputs").glob("*/host.*.log"):
                 if log.stat().st_mtime_ns >= self._began_unix:
                     yield log.stem, log.open("rb")
-
-    def _checkouts(self) -> Iterator[str]:
-        """The checkouts of the harness, which writes its `outputs` there."""
-        from opentelemetry.instrumentation.scenetest.rundir import reader
-
-        for path in layout.journals(self._directory):
-            with suppress(reader.NotAJournalError, OSError):
-                yield str(reader.Journal(path).process.conditions.get("scenetest.harness.path", os.curdir))
 
 
 def _identity(of: os.stat_result) -> _Identity:
