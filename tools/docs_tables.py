@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opentelemetry.instrumentation.scenetest.rundir.handover import EXIT_WAIT, EXIT_WAIT_VARIABLE
+from opentelemetry.instrumentation.scenetest.rundir.exit_wait import EXIT_WAIT, EXIT_WAIT_VARIABLE
 
 Row = tuple[str, ...]
 

@@ -99,6 +99,6 @@ def test_the_claim_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
         liveness.claim(path)
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    with delivery_state.Role(tmp_path, layout.DELIVERY_LOCK) as role:
+    with delivery_state.DeliveryRole(tmp_path, layout.DELIVERY_LOCK) as role:
         assert role.held
     assert not liveness.is_written(path)

@@ -76,7 +76,7 @@ def test_push_lets_a_delivery_that_sends_have_the_answer_to_the_batch_in_hand(
 def test_one_push_leaves_another_alone(backend: Backend, store: Path) -> None:
     run_script(SCENE, env={"SCENETEST_OTEL_DIR": str(store)})
     directory = run_of(store)
-    with delivery_state.Role(directory, layout.PUSH_LOCK) as role:
+    with delivery_state.DeliveryRole(directory, layout.PUSH_LOCK) as role:
         assert role.held
         done = push(directory, backend)
     assert (done.returncode, backend.requests) == (3, 0)

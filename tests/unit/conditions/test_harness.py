@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
-WITHOUT_HARNESS = Seen({}, {}, has_harness=False)
-WITH_HARNESS = Seen({}, {"scenetest.harness.path": "/harness"}, has_harness=True)
+WITHOUT_HARNESS = Seen({}, {}, harness_name="")
+WITH_HARNESS = Seen({}, {"scenetest.harness.path": "/harness"}, harness_name="simpler")
 PARSE = {variable.name: variable.parse for variable in VARIABLES}
 
 

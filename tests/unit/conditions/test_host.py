@@ -11,7 +11,7 @@ from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
-NOTHING_SEEN = Seen({}, {}, has_harness=False)
+NOTHING_SEEN = Seen({}, {}, harness_name="")
 
 X86 = """processor : 0
 vendor_id : GenuineIntel

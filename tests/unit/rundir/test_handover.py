@@ -1,4 +1,4 @@
-"""What the process that delivers is started with, and how long its starter waits."""
+"""The environment that the watcher is started with."""
 
 from __future__ import annotations
 
@@ -34,31 +34,3 @@ def test_paths_of_the_environment_hold_in_any_working_directory(
     assert environment["OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"] == "/keys/client.pem"
     assert environment["OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"] == ""
     assert environment["PYTHONPATH"] == os.pathsep.join([str(tmp_path / "lib"), "/abs"])
-
-
-@pytest.mark.parametrize(
-    ("pid", "variables", "seconds"),
-    [
-        (5, {}, 1.0),
-        (5, {"SCENETEST_OTEL_EXIT_WAIT": "2.5"}, 2.5),
-        (5, {"SCENETEST_OTEL_EXIT_WAIT": ""}, 1.0),
-        (5, {"SCENETEST_OTEL_EXIT_WAIT": "soon"}, 1.0),
-        (5, {"OTEL_EXPORTER_OTLP_TIMEOUT": "3"}, 1.0),
-        (1, {"SCENETEST_OTEL_EXIT_WAIT": "2.5"}, 10.0),
-        (1, {"OTEL_EXPORTER_OTLP_TIMEOUT": "3"}, 3.0),
-    ],
-)
-def test_how_long_exit_waits(
-    pid: int, variables: dict[str, str], seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("SCENETEST_OTEL_EXIT_WAIT", "OTEL_EXPORTER_OTLP_TIMEOUT"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(os, "getpid", lambda: pid)
-    assert handover._patience() == seconds
-
-
-def test_what_is_left_is_said_as_a_shell_takes_it() -> None:
-    line = handover.left("/my runs/a", "not delivered yet")
-    assert line == "scenetest-otel: not delivered yet; to send what is left: scenetest-otel push '/my runs/a'"

@@ -24,14 +24,14 @@ VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RunVerdict:
     """One word and what it rests on."""
 
     word: Word
     reason: str
 
 
-def verdict(run: Run) -> Verdict:
+def verdict(run: Run) -> RunVerdict:
     """Tell whether a device backend was loaded into a process of the run.
 
     A backend that was loaded in one process contaminates the run. Clean needs every process to be known to be, at all
@@ -42,8 +42,8 @@ def verdict(run: Run) -> Verdict:
         reasons = Counter(one.reason for one in found if one.word == word)
         if reasons:
             counted = "; ".join(f"{reason}, {count} of {len(found)} processes" for reason, count in reasons.items())
-            return Verdict(word, counted)
-    return Verdict("UNKNOWN", "no process recorded anything")
+            return RunVerdict(word, counted)
+    return RunVerdict("UNKNOWN", "no process recorded anything")
 
 
 def setting(conditions: Mapping[str, Value]) -> str:
@@ -54,15 +54,15 @@ def setting(conditions: Mapping[str, Value]) -> str:
     return str(value) if str(value).startswith('"') else f'"{value}"'
 
 
-def _of_process(process: Process) -> Verdict:
+def _of_process(process: Process) -> RunVerdict:
     """Return the worst verdict over all sets of conditions under which the process recorded something."""
     found = [_of_conditions(conditions) for conditions in process.sets]
     if process.record.unobserved:
-        found.append(Verdict("UNKNOWN", "the process was lost, and nobody saw what its last dispatch loaded"))
+        found.append(RunVerdict("UNKNOWN", "the process was lost, and nobody saw what its last dispatch loaded"))
     return next(one for word in WORDS for one in reversed(found) if one.word == word)
 
 
-def _of_conditions(conditions: Mapping[str, Value]) -> Verdict:
+def _of_conditions(conditions: Mapping[str, Value]) -> RunVerdict:
     outcome = conditions.get("torch.backend_autoload.outcome", UNKNOWN)
     loaded = conditions.get("torch_npu.loaded", UNKNOWN)
     environment = f"{VARIABLE} {setting(conditions)}"
@@ -70,26 +70,26 @@ def _of_conditions(conditions: Mapping[str, Value]) -> Verdict:
     others = conditions.get(BACKENDS_LOADED, NOT_RECORDED)
     if outcome == "failed":
         tried = conditions.get("torch.backend_autoload.failed_backend") or backends or "a backend"
-        return Verdict("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
+        return RunVerdict("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
     if loaded is True:
         version = conditions.get("torch_npu.version", UNKNOWN)
         name = "torch_npu" if version == UNKNOWN else f"torch_npu {version}"
         by = {"autoload": "by `import torch`", "import": _BY_ITSELF}
         how = by.get(str(conditions.get("torch_npu.loaded_by")), "by what is not known")
-        return Verdict("CONTAMINATED", f"{name} was loaded {how} ({environment})")
+        return RunVerdict("CONTAMINATED", f"{name} was loaded {how} ({environment})")
     if outcome == "loaded":
-        return Verdict("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
+        return RunVerdict("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
     if others not in ("", UNKNOWN, NOT_RECORDED):
-        return Verdict("CONTAMINATED", f"{others} was loaded {_BY_ITSELF} ({environment})")
+        return RunVerdict("CONTAMINATED", f"{others} was loaded {_BY_ITSELF} ({environment})")
     if NOT_RECORDED in (outcome, loaded):
-        return Verdict("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
+        return RunVerdict("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
     if UNKNOWN in (outcome, loaded):
-        return Verdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")
+        return RunVerdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")
     if others == UNKNOWN or (others == NOT_RECORDED and backends):
-        return Verdict("UNKNOWN", f"whether the program loaded {backends or 'a backend'} itself is not known")
+        return RunVerdict("UNKNOWN", f"whether the program loaded {backends or 'a backend'} itself is not known")
     reasons = {
         "disabled": f"autoload was disabled ({environment})",
         "no_backend": f"autoload was enabled and no backend is installed ({environment})",
         "torch_not_imported": "torch was not imported",
     }
-    return Verdict("CLEAN", reasons.get(str(outcome), f"autoload: {outcome} ({environment})"))
+    return RunVerdict("CLEAN", reasons.get(str(outcome), f"autoload: {outcome} ({environment})"))

@@ -155,10 +155,10 @@ def _push(
     written = {name for name in layout.journal_names(directory) if delivery_state.is_any_written(directory, [name])}
     # A background delivery ends after the batch in hand. A watcher that waits for processes of the run stays.
     wait = 0 if written else to.timeout + _GRACE_SECONDS
-    with delivery_state.Role(directory, layout.PUSH_LOCK) as push:
+    with delivery_state.DeliveryRole(directory, layout.PUSH_LOCK) as push:
         if not push.held:
             return "another push delivers it"
-        with delivery_state.Role(directory, layout.DELIVERY_LOCK, wait) as role:
+        with delivery_state.DeliveryRole(directory, layout.DELIVERY_LOCK, wait) as role:
             if not role.held:
                 return "another process delivers it, or waits for its end to do so"
             return _deliver(directory, exporter, to, total, progress, written, withheld)

@@ -17,10 +17,10 @@ from opentelemetry.instrumentation.scenetest.cli.arguments import check_name, no
 from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_output, flush_if_possible, say, tell
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
-from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
+from opentelemetry.instrumentation.scenetest.rundir import exit_wait, handover, layout, run_file
 from opentelemetry.instrumentation.scenetest.rundir.run_file import HeldRunFile
 from opentelemetry.instrumentation.scenetest.runner import checkouts
-from opentelemetry.instrumentation.scenetest.runner.follow import Files
+from opentelemetry.instrumentation.scenetest.runner.follow import OutputFiles
 from opentelemetry.instrumentation.scenetest.runner.harvest import Harvest
 from opentelemetry.instrumentation.scenetest.runner.supervise import supervise
 from opentelemetry.instrumentation.scenetest.sources.stores import LOCAL_STORE
@@ -129,13 +129,13 @@ class _Recording:
         _warn_of_endpoint()
         # Before the command, so that no process of it has to; it outlives a run that is killed.
         handover.start(directory)
-        self._screen = _screen(directory, tty)
+        self._output = _output(directory, tty)
         self._harvest = Harvest(directory)
 
     def run(self) -> int:
         """Run the command and return its exit code, or the negative number of the signal that it died of."""
         environment = {**os.environ, layout.RUN_VARIABLE: self._directory}
-        return supervise(self._command, environment, self._screen, self._harvest.look)
+        return supervise(self._command, environment, self._output, self._harvest.look)
 
     def conclude(self, ended: int) -> None:
         """Record how the command ended, show the rest of its output, and say what is missing in the run."""
@@ -146,8 +146,8 @@ class _Recording:
             self._run_file.update(exit_code=code, signal=killed_by, ended_unix_ns=time_ns(), dirty=dirty)
         except OSError as error:
             problems.append(f"the exit code {code} is not in {self._directory}/{layout.RUN_FILE}: {error.strerror}")
-        self._screen.drain()
-        for problem in (*problems, *self._screen.problems(), *self._harvest.gather()):
+        self._output.drain()
+        for problem in (*problems, *self._output.problems(), *self._harvest.gather()):
             say(problem)
         self._run_file.release()
 
@@ -166,9 +166,9 @@ def _warn_of_endpoint() -> None:
         say(f"{error}; what is recorded stays in the run directory until it is sent by push")
 
 
-def _screen(directory: str, tty: bool) -> Files | Terminal:
+def _output(directory: str, tty: bool) -> OutputFiles | Terminal:
     if not tty:
-        return Files(directory)
+        return OutputFiles(directory)
     from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
 
     return Terminal(directory)
@@ -222,8 +222,10 @@ def _tell_delivery(directory: str) -> None:
 
 
 def _tell_outcome(directory: str) -> None:
-    delivery = handover.outcome(directory, lambda: max(map(os.path.getmtime, layout.checkpoints(directory)), default=0))
+    delivery = exit_wait.outcome(
+        directory, lambda: max(map(os.path.getmtime, layout.checkpoints(directory)), default=0)
+    )
     if problem := delivery["problem"]:
-        tell(handover.left(directory, problem))
+        tell(exit_wait.left(directory, problem))
     else:
         say(f"{delivery['accepted']} spans delivered to {delivery['to']}")

@@ -142,7 +142,7 @@ def _remove(directory: Path) -> None:
     if directory.is_symlink():
         raise BadInputError(f"{str(directory)!r} is a link to a run: remove what it leads to")
     try:
-        with delivery_state.Role(directory, layout.DELIVERY_LOCK) as role:
+        with delivery_state.DeliveryRole(directory, layout.DELIVERY_LOCK) as role:
             if not role.held:
                 raise Failure(f"{directory.name} is being delivered: try again later", Exit.CHECK_FAILED)
             shutil.rmtree(directory)

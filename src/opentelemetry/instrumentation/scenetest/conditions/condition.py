@@ -17,13 +17,13 @@ class Seen(NamedTuple):
     Attributes:
         autoload: what torch's backend autoload did, by attribute.
         harness: what the harness tells of itself, by attribute; empty where none is loaded.
-        has_harness: whether a harness is loaded.
+        harness_name: name of the package below `harness/` whose harness is loaded; empty where none is.
         overhead: what an empty dispatch reads as, by attribute; None where that was not measured.
     """
 
     autoload: Mapping[str, Value]
     harness: Mapping[str, Value]
-    has_harness: bool
+    harness_name: str
     overhead: Mapping[str, Value] | None = None
 
 

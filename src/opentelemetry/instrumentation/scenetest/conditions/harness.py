@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_SIMPLER = "simpler"
 _DEVICE_FILES = ("/dev/davinci", "/dev/devmm_svm", "/dev/hisi_hdc", "/dev/nvidia", "/dev/kfd", "/dev/dri/render")
 _LOG_LEVELS = ((10, "debug"), (20, "info"), (25, "timing"), (30, "warn"), (40, "error"))
 
@@ -84,11 +85,11 @@ def _told(attribute: str) -> Callable[[Seen], Value | None]:
 
 
 def _effective(variable: Variable) -> Callable[[Seen], Value | None]:
-    return lambda seen: variable.parse(os.environ.get(variable.name)) if seen.has_harness else None
+    return lambda seen: variable.parse(os.environ.get(variable.name)) if seen.harness_name == _SIMPLER else None
 
 
 def _as_set(name: str) -> Callable[[Seen], Value | None]:
-    return lambda seen: os.environ.get(name) if seen.has_harness else None
+    return lambda seen: os.environ.get(name) if seen.harness_name == _SIMPLER else None
 
 
 def _device_files(_: Seen) -> Value:
@@ -100,7 +101,7 @@ def _device_files(_: Seen) -> Value:
 
 
 def _log_level(seen: Seen) -> Value | None:
-    if not seen.has_harness:
+    if seen.harness_name != _SIMPLER:
         return None
     # simpler/_log.py, _normalize_threshold: rounded up to the harness's own ladder
     logging = faults.loaded_logging()

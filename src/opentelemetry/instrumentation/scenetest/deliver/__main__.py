@@ -42,7 +42,7 @@ def main() -> None:
     """Deliver the run whose directory is the first argument."""
     directory, moment, *late = sys.argv[1:]
     run = Path(directory)
-    with delivery_state.Role(run, layout.DELIVERY_LOCK) as role:
+    with delivery_state.DeliveryRole(run, layout.DELIVERY_LOCK) as role:
         if not role.held:
             return
         try:

@@ -19,7 +19,7 @@ _KEY = "OTEL_EXPORTER_OTLP_CLIENT_KEY"
 
 
 @dataclass(frozen=True)
-class Files:
+class TlsFiles:
     """Paths of files in PEM form.
 
     Attributes:
@@ -33,7 +33,7 @@ class Files:
     key: str = ""
 
 
-def files(endpoint: Endpoint) -> Files:
+def files(endpoint: Endpoint) -> TlsFiles:
     """Return the files that the environment names for an endpoint: none where no TLS is spoken.
 
     A client certificate may have its key in the same file.
@@ -42,7 +42,7 @@ def files(endpoint: Endpoint) -> Files:
         BadInputError: one of them can't be used.
     """
     if not endpoint.has_tls:
-        return Files()
+        return TlsFiles()
     authority, certificate, key = map(_readable, (_AUTHORITY, _CERTIFICATE, _KEY))
     for name, path in ((_AUTHORITY, authority), (_CERTIFICATE, certificate)):
         if path:
@@ -51,7 +51,7 @@ def files(endpoint: Endpoint) -> Files:
         raise BadInputError(f"{_setting(_KEY)} needs {_CERTIFICATE}, the file with the certificate of that key")
     if certificate:
         _check_pair(certificate, key)
-    return Files(authority, certificate, key or certificate)
+    return TlsFiles(authority, certificate, key or certificate)
 
 
 def _readable(name: str) -> str:

@@ -6,10 +6,10 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import destination, faults, standard_library
-from opentelemetry.instrumentation.scenetest.harness import HARNESSES, pytest_benchmark, torch_benchmark
+from opentelemetry.instrumentation.scenetest.harness import HARNESSES, LIBRARIES
 from opentelemetry.instrumentation.scenetest.record import autoload, session
 from opentelemetry.instrumentation.scenetest.record.state import state
-from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file
+from opentelemetry.instrumentation.scenetest.rundir import exit_wait, handover, layout, run_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +39,8 @@ def instrument(
         return
     try:
         state.harnesses = HARNESSES
-        for harness in HARNESSES:
-            harness.install()
-        for library in (pytest_benchmark.LIBRARY, torch_benchmark.LIBRARY):
-            library.install()
+        for one in (*HARNESSES, *LIBRARIES):
+            one.install()
         autoload.install(session.begin_for_import)
         state.directory = os.environ.get(layout.RUN_VARIABLE) or _make_run(journal_dir, name)
         state.instrumented = True
@@ -114,7 +112,7 @@ def _leave(directory: str, maker: int) -> None:
 
 def _end(directory: str) -> None:
     if not _clear_up(directory) and (state.tracer_provider is None or handover.is_watched(directory)):
-        handover.wait(directory)
+        exit_wait.wait(directory)
 
 
 def _clear_up(directory: str) -> bool:

@@ -1,12 +1,16 @@
-"""The harnesses that are recorded: a package for each, with the functions of `record/harnesses.py`."""
+"""The harnesses and benchmark libraries that are recorded, a package for each."""
 
 from __future__ import annotations
 
-from opentelemetry.instrumentation.scenetest.harness import simpler
+from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark, simpler, torch_benchmark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from opentelemetry.instrumentation.scenetest.harness.modules import Library
     from opentelemetry.instrumentation.scenetest.record.harnesses import Harness
 
 HARNESSES: tuple[Harness, ...] = (simpler,)
-"""Every harness. A process records with the first one that is loaded in it."""
+"""Every harness: a package with the functions of `record/harnesses.py`. A process records with the first loaded one."""
+
+LIBRARIES: tuple[Library, ...] = (pytest_benchmark.LIBRARY, torch_benchmark.LIBRARY)
+"""Every benchmark library. Each may be used with or without a harness."""

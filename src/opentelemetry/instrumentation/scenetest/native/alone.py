@@ -50,7 +50,7 @@ class _Run:
 
 
 @dataclass
-class Case:
+class LoggedCase:
     """A case of a log. `runs`: by process and number."""
 
     suite: str
@@ -71,7 +71,7 @@ class Told:
         stamp: the text of the `[stamp]` line; empty without one.
     """
 
-    cases: list[Case] = field(default_factory=list[Case])
+    cases: list[LoggedCase] = field(default_factory=list[LoggedCase])
     anchor: ClockAnchor = _NO_ANCHOR
     autoload: list[dict[str, str | bool | None]] = field(default_factory=list[dict[str, str | bool | None]])
     stamp: str = ""
@@ -124,7 +124,7 @@ def _read(log: Path) -> Iterator[Record]:
         yield from read(file)
 
 
-def _apart(cases: Iterable[Case]) -> Iterator[Case]:
+def _apart(cases: Iterable[LoggedCase]) -> Iterator[LoggedCase]:
     """The cases that have runs, each run in one of them: several logs may hold it, perhaps one without its case."""
     claimed: set[tuple[int, int]] = set()
     for case in sorted(cases, key=lambda case: not case.suite):
@@ -135,14 +135,14 @@ def _apart(cases: Iterable[Case]) -> Iterator[Case]:
 
 
 def _listen(log: Path, leads: Mapping[int, tuple[str, ...]], told: Told) -> None:
-    case = outside = Case("", logs.name_of(log), None)
+    case = outside = LoggedCase("", logs.name_of(log), None)
     header: RuntimeHeader | None = None
     for record in _read(log):
         match record:
             case RuntimeHeader():
                 header = record
             case CaseLine(suite, name, None):
-                case = Case(suite, name, header)
+                case = LoggedCase(suite, name, header)
                 told.cases.append(case)
             case CaseLine(suite, name, outcome):
                 if (suite, name) == (case.suite, case.name):
@@ -174,7 +174,7 @@ def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
     return nodes or chips
 
 
-def _extend(case: Case, span: NativeSpan) -> None:
+def _extend(case: LoggedCase, span: NativeSpan) -> None:
     end_ns = span.start_ns + span.duration_ns
     run = case.runs.setdefault((span.pid, span.inv), _Run(span.start_ns, end_ns))
     run.start_ns, run.end_ns = min(run.start_ns, span.start_ns), max(run.end_ns, end_ns)
@@ -195,7 +195,7 @@ def _lines(pid: int, told: Told, seed: str) -> Iterator[dict[str, object]]:
         yield {"kind": "end", "at": 0}
 
 
-def _case_lines(case: Case, runs: list[_Run], told: Told, seed: str) -> Iterator[dict[str, object]]:
+def _case_lines(case: LoggedCase, runs: list[_Run], told: Told, seed: str) -> Iterator[dict[str, object]]:
     trace, case_id = _id(f"{seed} trace", 16), _id(f"{seed} case", 8)
     start_ns, end_ns = runs[0].start_ns, max(run.end_ns for run in runs)
     names = {"suite": case.suite, "name": case.name, "attributes": _case_conditions(case, told)}
@@ -217,7 +217,7 @@ def _process_conditions(told: Told) -> dict[str, Value]:
     return {**missing, **known}
 
 
-def _case_conditions(case: Case, told: Told) -> dict[str, Value]:
+def _case_conditions(case: LoggedCase, told: Told) -> dict[str, Value]:
     known: dict[str, Value] = {}
     if case.header:
         known |= {"scenetest.runtime": case.header.runtime, "scenetest.level": case.header.level}

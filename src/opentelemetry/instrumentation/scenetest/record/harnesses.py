@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     class Harness(Protocol):
         """One harness, which is a package of its own below `harness/`."""
 
+        __name__: str
+
         def install(self) -> None:
             """Hook its modules: those that are loaded now, the others once they are."""
             ...

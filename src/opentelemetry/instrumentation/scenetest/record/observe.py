@@ -77,10 +77,10 @@ class Observer:
     def _seen(self, of_autoload: Mapping[str, Value]) -> Seen:
         harness = state.harness
         if harness is None or not harness.is_loaded():
-            return Seen(of_autoload, {}, has_harness=False)
+            return Seen(of_autoload, {}, "")
         if self._harness is None:
             self._harness = _conditions_of(harness)
-        return Seen(of_autoload, self._harness, has_harness=True)
+        return Seen(of_autoload, self._harness, harness.__name__.rpartition(".")[2])
 
 
 observer = Observer()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from opentelemetry.instrumentation.scenetest.record.outcomes import Noted
-    from opentelemetry.instrumentation.scenetest.record.recorder import Span, case
+    from opentelemetry.instrumentation.scenetest.record.recorder import OpenSpan, case
     from opentelemetry.instrumentation.scenetest.record.session import Session
 
 
@@ -102,7 +102,7 @@ class OpenCases:
                 next(known.counted.setdefault(name, count()))
 
 
-def around(recording: Session, innermost: Span | None) -> case | None:
+def around(recording: Session, innermost: OpenSpan | None) -> case | None:
     """Return the case that a dispatch or phase lies in which has no span around it in its context.
 
     Args:
@@ -124,7 +124,7 @@ def around(recording: Session, innermost: Span | None) -> case | None:
     return inherited
 
 
-def _inherited(recording: Session, innermost: Span | None) -> case | None:
+def _inherited(recording: Session, innermost: OpenSpan | None) -> case | None:
     """Return the case of a parent process in which this process was forked."""
     for session in recording.forked_from:
         span = innermost

@@ -45,7 +45,7 @@ class _Scratch(session.Session):
         """Do nothing: this is part of a look at the conditions."""
 
 
-class _Above(recorder.Span):
+class _Above(recorder.OpenSpan):
     """Stands above the empty dispatches, so that nothing of the program's own is above them."""
 
     __slots__ = ()

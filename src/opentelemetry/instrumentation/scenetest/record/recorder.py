@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.record.outcomes import Ending
     from opentelemetry.instrumentation.scenetest.traceparent import Carried
 
-    Self = TypeVar("Self", bound="Span")
+    Self = TypeVar("Self", bound="OpenSpan")
 
-_current: ContextVar[Span | None] = ContextVar("scenetest_span", default=None)
+_current: ContextVar[OpenSpan | None] = ContextVar("scenetest_span", default=None)
 
 innermost = _current.get
 """The innermost span of this context, which may have ended or belong to another process, as `current` tells."""
 
 
-def current() -> Span | None:
+def current() -> OpenSpan | None:
     """Return the innermost open span of this process in this context.
 
     Spans need not end in the context or in the order in which they began (generators, tasks, forks), so what has ended
@@ -46,7 +46,7 @@ def current() -> Span | None:
     return span
 
 
-class Span:
+class OpenSpan:
     """A context manager and decorator that records a span: the base of `case`, `phase` and `dispatch`.
 
     It does nothing in a process that is not instrumented. An exception passes through it as it is.
@@ -76,20 +76,20 @@ class Span:
     carried: Carried
     """What the trace hands on to the spans below."""
     start: int
-    holder: Span | None
+    holder: OpenSpan | None
     """The case or dispatch that this span is or lies in: the parent of what is recorded inside."""
     rounds: Rounds
     """Numbers the dispatches of the case."""
 
     def __init__(self) -> None:
         self.session: session.Session | None = None
-        self.outer: Span | None = None
+        self.outer: OpenSpan | None = None
         self._attached: context.Attached | None = None
         self._head: bytes | None = None
         self._entered = False
         self._reentered = False
         """Each later entry of this object is a new span: the first one may still be open."""
-        self._entered_as: Span | None = None
+        self._entered_as: OpenSpan | None = None
         """The object that the program entered, where this is a span of a later entry."""
         self.live: Live | None = None
         """The same span on a provider that is not ours."""
@@ -165,7 +165,7 @@ class Span:
         """Return a new span of the same arguments: a decorated function may be called many times, and at once."""
         raise NotImplementedError
 
-    def _innermost_entry(self) -> Span | None:
+    def _innermost_entry(self) -> OpenSpan | None:
         """Return the innermost open span in this context that entering this object made."""
         span = _current.get()
         while span is not None and (span.session is None or (span is not self and span._entered_as is not self)):
@@ -231,7 +231,7 @@ _OPEN = b'%b"id":"%016x","at":%d,"round":%d}\n'
 _OPEN_HEAD = '{"kind":"open","span":"dispatch","trace":"%s","parent":"%s",'
 
 
-class case(Span):  # noqa: N801
+class case(OpenSpan):  # noqa: N801
     """One case of a suite, as a context manager or a decorator.
 
     Args:
@@ -309,7 +309,7 @@ class case(Span):  # noqa: N801
         super()._close(recording, end, ending or noted, known)
 
 
-class phase(Span):  # noqa: N801
+class phase(OpenSpan):  # noqa: N801
     """A stage of a case beside its dispatches, as a context manager or a decorator.
 
     Args:
@@ -342,7 +342,7 @@ class phase(Span):  # noqa: N801
         self._begin(recording)
 
 
-class dispatch(Span):  # noqa: N801
+class dispatch(OpenSpan):  # noqa: N801
     """One dispatch to the device: the timed region. A context manager or a decorator.
 
     Args:

@@ -16,16 +16,16 @@ from opentelemetry.instrumentation.scenetest.analyse.compare.gate import Differe
 from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key
 from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Role, Row, warm_of
 from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series
-from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import Fit
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.render import ruler_words, wording
+from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionRow:
     """One condition side by side.
 
     Attributes:
@@ -51,7 +51,7 @@ class Sheet:
     """
 
     titles: Sequence[str]
-    rows: Sequence[Condition]
+    rows: Sequence[ConditionRow]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Ruler:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutDocument:
     """Something that was measured and is not used.
 
     Attributes:
@@ -195,7 +195,7 @@ class Document:
     context_sheet: Sheet
     context: Mapping[str, Any]
     runs: Mapping[str, Sequence[str]]
-    left_out: Sequence[LeftOut]
+    left_out: Sequence[LeftOutDocument]
     unmatched: Mapping[str, Sequence[Mapping[str, Any]]]
     options: Mapping[str, Any]
     cases: Sequence[CaseDocument]
@@ -271,12 +271,12 @@ def _refusal(comparison: Comparison) -> Sheet:
     if not comparison.gate.differences:
         return Sheet([], [])
     titles, rows = ruler_words.columns(comparison, comparison.gate.differences)
-    return Sheet(titles, [Condition(attribute, values, True, why(attribute)) for attribute, values in rows])
+    return Sheet(titles, [ConditionRow(attribute, values, True, why(attribute)) for attribute, values in rows])
 
 
 def _sheet(titles: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], *, reasons: bool = False) -> Sheet:
     conditions = [
-        Condition(
+        ConditionRow(
             attribute,
             values,
             len(set(values)) > 1 or any(", " in one or one == "unknown" for one in values)
@@ -289,23 +289,23 @@ def _sheet(titles: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], *, 
     return Sheet(titles, sorted(conditions, key=lambda one: not one.differs))
 
 
-def _left_out(comparison: Comparison) -> Iterable[LeftOut]:
+def _left_out(comparison: Comparison) -> Iterable[LeftOutDocument]:
     for one in comparison.left_out:
-        yield LeftOut(
+        yield LeftOutDocument(
             one.arm.value, one.run, f"{one.key.title}: {one.reason}", f"{one.run}: {one.key.title}: {one.reason}"
         )
     for arm, keys in comparison.unmatched.items():
         for key in keys:
-            yield LeftOut(arm.value, key.title, f"only in {arm.value}", f"only in {arm.value}: {key.title}")
+            yield LeftOutDocument(arm.value, key.title, f"only in {arm.value}", f"only in {arm.value}: {key.title}")
     for case in comparison.cases:
         for arm, names in case.alone.items():
             if names:
                 reason = f"only {arm.value} measured {', '.join(names)}"
-                yield LeftOut(arm.value, case.key.title, reason, f"{case.key.title}: {reason}")
+                yield LeftOutDocument(arm.value, case.key.title, reason, f"{case.key.title}: {reason}")
         for row in case.rows:
             if row.role == "named":
                 for reason in wording.not_used(row):
-                    yield LeftOut(None, case.key.title, reason, f"{case.key.title}: {reason}")
+                    yield LeftOutDocument(None, case.key.title, reason, f"{case.key.title}: {reason}")
 
 
 def _case(case: CaseRows, comparison: Comparison) -> CaseDocument:

@@ -9,8 +9,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
+from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 

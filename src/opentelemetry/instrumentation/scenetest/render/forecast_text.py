@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import expm1
 
 from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Row
-from opentelemetry.instrumentation.scenetest.analyse.durations import clock
 from opentelemetry.instrumentation.scenetest.analyse.stats.effort import Effort
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import findable_shift
 from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import Plan
 from opentelemetry.instrumentation.scenetest.render import wording
+from opentelemetry.instrumentation.scenetest.render.durations import clock
 
 _WORTH_TELLING = 0.8
 """Other numbers of rounds are told of where they cost less than this share."""

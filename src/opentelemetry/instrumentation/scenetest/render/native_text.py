@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
-from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, FIRST, MEDIAN, figures, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, Pass, passes
 from opentelemetry.instrumentation.scenetest.analyse.tree import tree
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Counts, Native, Placed
+from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 from opentelemetry.instrumentation.scenetest.render.layout import Row, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.show_columns import FIGURES, FIRST, MEDIAN, figures
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _LABELS = {"control plane": "control plane/pass"}

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.analyse import contamination, runs
 from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
-from opentelemetry.instrumentation.scenetest.analyse.durations import FIGURES, MEDIAN, figures, unit_of
 from opentelemetry.instrumentation.scenetest.analyse.runs import Case, Process, Run
 from opentelemetry.instrumentation.scenetest.conditions.case import IN_THREADS, UNASSIGNED
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, raw_attribute
@@ -19,9 +18,11 @@ from opentelemetry.instrumentation.scenetest.conditions.overhead import P50, P99
 from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
+from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView, accounting
 from opentelemetry.instrumentation.scenetest.render.plain import plain
+from opentelemetry.instrumentation.scenetest.render.show_columns import FIGURES, MEDIAN, figures
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _STYLES = {"good": "bold green", "bad": "bold white on red", "doubtful": "bold black on yellow"}

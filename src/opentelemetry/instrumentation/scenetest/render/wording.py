@@ -6,9 +6,9 @@ from math import expm1, log1p
 
 from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
 from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
-from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS, Fit, findable_shift, pairs_needed
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason
+from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 
 
 def percent(fraction: float) -> str:
@@ -94,6 +94,8 @@ def _because(row: Row, options: Options) -> str:
         return f"within +-{margin}"
     if row.reason is Reason.SCATTER:
         return _not_told(row)
+    if row.reason not in (Reason.SLOWER, Reason.FASTER):
+        return row.reason.value[0]
     low, high = minimum.interval(0.95)
     return f"{percent(minimum.delta)} (95 %: {percent(low)} to {percent(high)}), {agreement(row)}"
 

@@ -15,7 +15,7 @@ from opentelemetry.instrumentation.scenetest.rundir import layout, liveness
 _POLL_SECONDS = 0.05
 
 
-class Role:
+class DeliveryRole:
     """A role that one process at a time has in a run.
 
     Args:
@@ -34,7 +34,7 @@ class Role:
         self._descriptor = descriptor
         self.held = descriptor is not None
 
-    def __enter__(self) -> Role:
+    def __enter__(self) -> DeliveryRole:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -1,4 +1,4 @@
-"""Has the run delivered when it has ended: starts the watcher, and at exit waits a moment for it.
+"""Starts the watcher, which delivers the run after its end.
 
 The process that made the run holds a lock on the run's own file for as long as it lives. The watcher waits for that
 lock, and for those of all journals, in a process of its own.
@@ -10,23 +10,11 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import destination, faults
-from opentelemetry.instrumentation.scenetest.clock import monotonic_ns, sleep
 from opentelemetry.instrumentation.scenetest.conditions.files import launch_environment
 from opentelemetry.instrumentation.scenetest.rundir import layout, liveness, writer
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
 _FILES = ("CERTIFICATE", "CLIENT_KEY")
 """Suffixes of OTLP variables that hold file paths."""
-EXIT_WAIT_VARIABLE, EXIT_WAIT = "SCENETEST_OTEL_EXIT_WAIT", 1.0
-"""How many seconds exit waits for the delivery by default, and the variable that changes it."""
-_OTLP_TIMEOUT = 10.0
-_LONGEST_WAIT = 86_400.0
-_POLL = 0.005
-_NOTHING_TOLD = {"problem": "not delivered yet", "accepted": 0, "to": ""}
 STRAGGLER_SECONDS = 60
 """How long processes may outlive the one that made the run before the rest of it is delivered."""
 _START_SECONDS = 5
@@ -105,46 +93,6 @@ def is_watched(directory: str) -> bool:
         return False
 
 
-def wait(directory: str) -> None:
-    """Wait a moment for the delivery, with all locks of this process released, and say so if spans are left."""
-    if not destination.has_endpoint() or not layout.journal_names(directory):
-        return
-    if problem := outcome(directory)["problem"]:
-        sys.stderr.write(f"{left(directory, problem)}\n")
-
-
-def outcome(directory: str, progress: Callable[[], object] = int) -> dict[str, Any]:
-    """Return what became of a delivery, as soon as that is known or the time to wait for it is over.
-
-    Args:
-        directory: the run directory.
-        progress: what changes when the delivery goes on; the time then starts anew.
-
-    Returns:
-        The `problem`, empty for none; `accepted`, how many spans, and `to`, the address, once all are delivered.
-    """
-    import json
-
-    path, patience = os.path.join(directory, layout.DELIVERY_STATE), _patience()
-    try:
-        reached, deadline = progress(), monotonic_ns() + int(patience * 1e9)
-        while not os.path.exists(path) and monotonic_ns() < deadline:
-            sleep(_POLL)
-            if (now := progress()) != reached:
-                reached, deadline = now, monotonic_ns() + int(patience * 1e9)
-        told: object = json.loads(layout.read_file(path))
-    except (OSError, ValueError, RecursionError):
-        told = None
-    return {**_NOTHING_TOLD, **told} if isinstance(told, dict) else _NOTHING_TOLD
-
-
-def left(directory: str, problem: str) -> str:
-    """Return the one line that is said where spans may be left."""
-    from shlex import quote
-
-    return f"scenetest-otel: {problem}; to send what is left: scenetest-otel push {quote(directory)}"
-
-
 def _environment() -> dict[str, str]:
     """Return an environment in which no Python instruments itself, and the working directory says nothing."""
     environment = {key: value for key, value in os.environ.items() if key != layout.RUN_VARIABLE}
@@ -168,18 +116,6 @@ def _is_of_distro(name: str) -> bool:
         return False
     launch = launch_environment()
     return launch is not None and name not in launch
-
-
-def _patience() -> float:
-    """Return for how many seconds to wait: as pid 1 the OTLP timeout, since nothing outlives a container's first."""
-    name, default = EXIT_WAIT_VARIABLE, EXIT_WAIT
-    if os.getpid() == 1:
-        name, default = "OTEL_EXPORTER_OTLP_TIMEOUT", _OTLP_TIMEOUT
-    try:
-        given = float(os.environ.get(name) or default)
-    except ValueError:
-        return default
-    return min(given, _LONGEST_WAIT) if given >= 0 else default
 
 
 os.register_at_fork(after_in_child=release)

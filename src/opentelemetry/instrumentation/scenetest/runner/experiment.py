@@ -17,8 +17,8 @@ from time import monotonic, sleep
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest import masking
-from opentelemetry.instrumentation.scenetest.analyse.durations import clock
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
+from opentelemetry.instrumentation.scenetest.render.durations import clock
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
 from opentelemetry.instrumentation.scenetest.runner import arm_facts, arms
 from opentelemetry.instrumentation.scenetest.runner.arms import Place

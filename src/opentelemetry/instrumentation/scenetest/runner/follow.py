@@ -72,7 +72,7 @@ class Follower:
         return f"the rest of {self._path} could not be shown: {self._fault.strerror}"
 
 
-class Files:
+class OutputFiles:
     """The context in which a command runs whose stdout and stderr are two files, shown on ours. Its stdin is ours.
 
     Args:

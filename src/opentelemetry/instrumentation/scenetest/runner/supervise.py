@@ -11,7 +11,7 @@ from opentelemetry.instrumentation.scenetest.errors import Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation.scenetest.runner.follow import Files
+    from opentelemetry.instrumentation.scenetest.runner.follow import OutputFiles
     from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
 
 HANDED_ON = frozenset(
@@ -31,15 +31,15 @@ HANDED_ON = frozenset(
 
 
 def supervise(
-    command: Sequence[str], environment: Mapping[str, str], screen: Files | Terminal, look: Callable[[], None]
+    command: Sequence[str], environment: Mapping[str, str], output: OutputFiles | Terminal, look: Callable[[], None]
 ) -> int:
     """Run a command to its end.
 
     Args:
         command: the command with its arguments; looked for in `PATH`.
         environment: its environment.
-        screen: where its output goes; this shows it.
-        look: what else is done whenever the screen is, a few times a second.
+        output: where its output goes; this shows it.
+        look: called a few times a second, each time after new output was copied.
 
     Returns:
         Its exit code, or the negative number of the signal that it died of.
@@ -52,10 +52,10 @@ def supervise(
     signals = {signal.SIGCHLD, *(number for number in HANDED_ON if signal.getsignal(number) != signal.SIG_IGN)}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
-        with screen:
-            child = _spawn(command, environment, screen, before)
-            screen.follow()
-            return _wait(child, screen, signals, look)
+        with output:
+            child = _spawn(command, environment, output, before)
+            output.follow()
+            return _wait(child, output, signals, look)
     finally:
         while signal.sigtimedwait(signals, 0):
             pass
@@ -63,15 +63,15 @@ def supervise(
 
 
 def _spawn(
-    command: Sequence[str], environment: Mapping[str, str], screen: Files | Terminal, mask: Iterable[int]
+    command: Sequence[str], environment: Mapping[str, str], output: OutputFiles | Terminal, mask: Iterable[int]
 ) -> int:
     try:
         return os.posix_spawnp(
             command[0],
             list(command),
             environment,
-            file_actions=screen.actions,
-            setsid=screen.own_session,
+            file_actions=output.actions,
+            setsid=output.own_session,
             setsigmask=mask,
             # Python ignores these two, and a command would inherit that.
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
@@ -82,13 +82,13 @@ def _spawn(
         raise Failure(f"{command[0]!r} can't be run: {error.strerror}", Exit.NOT_EXECUTABLE) from error
 
 
-def _wait(child: int, screen: Files | Terminal, signals: set[signal.Signals], look: Callable[[], None]) -> int:
+def _wait(child: int, output: OutputFiles | Terminal, signals: set[signal.Signals], look: Callable[[], None]) -> int:
     while True:
-        came = screen.wait(signals)
+        came = output.wait(signals)
         if came is not None and came.si_signo != signal.SIGCHLD:
             # A signal sent by a program has a code of at most 0 (SI_USER); one from the terminal comes from the kernel.
-            screen.deliver(child, came.si_signo, typed=came.si_code > 0)
-        screen.copy()
+            output.deliver(child, came.si_signo, typed=came.si_code > 0)
+        output.copy()
         look()
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

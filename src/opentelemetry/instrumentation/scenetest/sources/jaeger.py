@@ -59,7 +59,7 @@ _RESULT = {"case": "test.case.result.status", "outcome": "scenetest.outcome", "n
 
 
 @dataclass(frozen=True)
-class Span:
+class JaegerSpan:
     """One span as the backend has it; times in Unix nanoseconds."""
 
     trace_id: str
@@ -108,7 +108,7 @@ class _Backend:
     def services(self) -> list[str]:
         return list(self._get("/api/v3/services")[0].get("services", []))
 
-    def spans(self, service: str) -> Iterator[Span]:
+    def spans(self, service: str) -> Iterator[JaegerSpan]:
         now = datetime.now(timezone.utc)
         for trace_id in dict.fromkeys(self._trace_ids(service, now - _BACK, now + _AHEAD)):
             for part in self._get(f"/api/v3/traces/{trace_id}"):
@@ -180,7 +180,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             at += 1
 
 
-def _spans(answer: Mapping[str, Any]) -> Iterator[Span]:
+def _spans(answer: Mapping[str, Any]) -> Iterator[JaegerSpan]:
     for group in answer.get("result", answer).get("resourceSpans", []):
         resource = _attributes(group.get("resource", {}))
         for scope in group.get("scopeSpans", []):
@@ -188,7 +188,7 @@ def _spans(answer: Mapping[str, Any]) -> Iterator[Span]:
                 attributes = _attributes(span)
                 # A span that was made on the program's own provider says itself what it knows of its process.
                 of_process = {key: attributes[key] for key in _OF_PROCESS if key in attributes}
-                yield Span(
+                yield JaegerSpan(
                     trace_id=span["traceId"],
                     span_id=span["spanId"],
                     parent_id=span.get("parentSpanId", ""),
@@ -225,25 +225,25 @@ def _searched(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _repetitions(backend: _Backend, spans: list[Span], asked: Mapping[str, str]) -> Iterator[Repetition]:
+def _repetitions(backend: _Backend, spans: list[JaegerSpan], asked: Mapping[str, str]) -> Iterator[Repetition]:
     known = {span.id: span for span in spans}
     cases = {span.id: span for span in spans if _RESULT["case"] in span.attributes}
     dispatches = {span.id: span for span in spans if _RESULT["outcome"] in span.attributes and span.id not in cases}
 
-    def outermost(span: Span) -> Span:
+    def outermost(span: JaegerSpan) -> JaegerSpan:
         while (above := dispatches.get((span.trace_id, span.parent_id))) is not None:
             span = above
         return span
 
-    def meant(span: Span) -> bool:
+    def meant(span: JaegerSpan) -> bool:
         case = cases.get((span.trace_id, outermost(span).parent_id))
         return _has(asked, span.resource, case.attributes if case else {}, span.attributes)
 
     native = _native(spans, {*cases, *dispatches})
     rounds_of = {"/".join(span.id): "/".join(outermost(span).id) for span in dispatches.values()}
     ranks, device = ranks_of(native, lambda owner: rounds_of.get(owner, owner)), device_names(native)
-    inside: dict[tuple[str, str], list[Span]] = defaultdict(list)
-    groups: dict[tuple[str, Value, int, Key], list[Span]] = defaultdict(list)
+    inside: dict[tuple[str, str], list[JaegerSpan]] = defaultdict(list)
+    groups: dict[tuple[str, Value, int, Key], list[JaegerSpan]] = defaultdict(list)
     for span in sorted(dispatches.values(), key=lambda span: span.start_ns):
         above = outermost(span)
         if above is not span:
@@ -280,7 +280,7 @@ def _repetitions(backend: _Backend, spans: list[Span], asked: Mapping[str, str])
         )
 
 
-def _busy(span: Span, rounds: list[Round], begins: list[int]) -> Iterator[Busy]:
+def _busy(span: JaegerSpan, rounds: list[Round], begins: list[int]) -> Iterator[Busy]:
     of = span.resource
     machine = next((str(one) for key in ("scenetest.boot_id", "host.name") if (one := of.get(key))), "")
     parent = of.get("process.parent_pid")
@@ -289,27 +289,27 @@ def _busy(span: Span, rounds: list[Round], begins: list[int]) -> Iterator[Busy]:
         yield Busy(machine, process_id(_run(span), _pid(span)), above, start, end)
 
 
-def _run(span: Span) -> str:
+def _run(span: JaegerSpan) -> str:
     return str(span.resource.get("scenetest.run.id", ""))
 
 
-def _pid(span: Span) -> int:
+def _pid(span: JaegerSpan) -> int:
     return int(span.resource.get("process.pid", 0))
 
 
-def _inner(span: Span) -> tuple[str, int | None]:
+def _inner(span: JaegerSpan) -> tuple[str, int | None]:
     of = span.attributes
     whole = of[_RESULT["outcome"]] == "pass" and not of.get(NOT_WAITED_FOR) and "scenetest.end" not in of
     return name_inside(of), _measured_end(span) - span.start_ns if whole else None
 
 
-def _measured_end(span: Span) -> int:
+def _measured_end(span: JaegerSpan) -> int:
     """Return its end; that of a span that is wider than what was measured is moved to the measured duration."""
     duration = span.attributes.get(DURATION)
     return span.start_ns + duration if isinstance(duration, int) else span.end_ns
 
 
-def _round(span: Span, ranks: Mapping[int, Rank]) -> Round:
+def _round(span: JaegerSpan, ranks: Mapping[int, Rank]) -> Round:
     return Round(
         start_ns=span.start_ns,
         end_ns=None if "scenetest.end" in span.attributes else _measured_end(span),
@@ -320,7 +320,7 @@ def _round(span: Span, ranks: Mapping[int, Rank]) -> Round:
     )
 
 
-def _key(span: Span, parent: Span | None) -> Key:
+def _key(span: JaegerSpan, parent: JaegerSpan | None) -> Key:
     """Return what a dispatch is of; `parent` is the case, or outside any case the span of the process."""
     suite, case = (str(span.attributes.get(f"test.{kind}.name", "")) for kind in ("suite", "case"))
     if not case:
@@ -330,12 +330,12 @@ def _key(span: Span, parent: Span | None) -> Key:
     return key_of(suite, case, {**span.resource, **span.attributes}, of_case)
 
 
-def _native(spans: Iterable[Span], owners: set[tuple[str, str]]) -> list[Placed[str]]:
+def _native(spans: Iterable[JaegerSpan], owners: set[tuple[str, str]]) -> list[Placed[str]]:
     """Put the native spans where they were when they were delivered: below each other, and below a dispatch or case."""
     native = {span.id: span for span in spans if _RESULT["native"] in span.attributes}
     placed: dict[tuple[str, str], Placed[str]] = {}
 
-    def place(span: Span) -> Placed[str]:
+    def place(span: JaegerSpan) -> Placed[str]:
         if span.id not in placed:
             above = span.trace_id, span.parent_id
             parent = place(native[above]) if above in native else None
@@ -347,7 +347,7 @@ def _native(spans: Iterable[Span], owners: set[tuple[str, str]]) -> list[Placed[
     return [place(span) for span in native.values()]
 
 
-def _record(span: Span) -> NativeSpan:
+def _record(span: JaegerSpan) -> NativeSpan:
     of = span.attributes
     on_device = of.get("scenetest.clock") == "device"
     return NativeSpan(

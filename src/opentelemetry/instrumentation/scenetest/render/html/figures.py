@@ -7,9 +7,9 @@ from math import log
 from typing import Any, NamedTuple
 
 from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series, Timed
-from opentelemetry.instrumentation.scenetest.analyse.durations import unit_of
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
+from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 
 COLORS: Mapping[Arm, str] = {Arm.BASE: "#0072b2", Arm.MEASURE: "#d55e00"}
 """Told apart by colour-blind readers too (Okabe and Ito), on light and on dark ground."""

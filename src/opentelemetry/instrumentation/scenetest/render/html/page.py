@@ -9,7 +9,7 @@ from importlib.resources import files
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.render.comparison_document import (
     CaseDocument,
-    Condition,
+    ConditionRow,
     Document,
     RowDocument,
     Sheet,
@@ -144,7 +144,7 @@ def _sheet(caption: str, sheet: Sheet, mark: str) -> Iterable[str]:
         yield "</details>"
 
 
-def _table(caption: str, titles: Sequence[str], rows: Sequence[Condition], mark: str) -> Iterable[str]:
+def _table(caption: str, titles: Sequence[str], rows: Sequence[ConditionRow], mark: str) -> Iterable[str]:
     yield f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
     heads = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
     yield f'<caption>{escape(caption)}</caption><thead><tr><th scope="col">condition</th>{heads}</tr></thead><tbody>'
