@@ -1,4 +1,4 @@
-"""The rows of `tests/data/autoload_cells.json` as the reference shows them."""
+"""Renders the rows of `tests/data/autoload_cells.json` for the reference."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MORE: Final = (
 
 
 def cells(group: str) -> list[Row]:
-    """Return the cells of a group, each with what it starts with, what happened and what is recorded."""
+    """Return a row for each cell of a group: how it starts, what happened and what is recorded."""
     data = _data()
     defaults = data["defaults"]
     rows: list[Row] = []
@@ -50,7 +50,7 @@ def cells(group: str) -> list[Row]:
 
 
 def processes() -> list[Row]:
-    """Return the processes of the recorded runs, each with what is recorded."""
+    """Return a row for each process of the recorded runs, with what is recorded."""
     data = _data()
     defaults = data["recorded_defaults"]["conditions"]
     return [
@@ -61,7 +61,7 @@ def processes() -> list[Row]:
 
 
 def releases() -> list[Row]:
-    """Return the releases of torch, each with its Python, how many rows are run on it and what differs."""
+    """Return a row for each release of torch: its Python, how many rows run on it and what differs."""
     rows: list[Row] = []
     for release, versions in PYTHONS.items():
         groups = [group for group in _data()["releases"] if release in [name.split()[0] for name in group["releases"]]]

@@ -1,6 +1,6 @@
-"""What the reference pages say about names that the package's own tables do not describe.
+"""Tables of the reference pages for names that no table of the package describes.
 
-Each entry is one row: the name, where it stands, what it means. A test holds them against the source.
+Each entry is one row: the name, where it is used, and its meaning. A test checks the names against the source.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Builds the Go programs of the native stack, each once, into the cache outside the clone.
+"""Builds the Go programs of the native stack once, into a cache outside the clone.
 
-Versions are pinned by go.mod and go.sum (and the collector's manifest) in the program's folder here. A program is
-cached under its version and a digest of those files, and asked for its version before it is used.
+The files go.mod and go.sum (and the collector's manifest) in the program's folder pin the versions. The cache key of a
+program is its version and a digest of those files. Before a program is used, it must print the pinned version.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
-GO_NEEDED = (1, 26)  # what the collector builder asks for
+GO_NEEDED = (1, 26)  # required by the collector builder
 _JAEGER_2_BEGAN = 63
 """Jaeger 2.0 was released together with 1.63."""
 GO_ON_PYPI = "1.26.6"
@@ -33,10 +33,10 @@ class Program:
 
     Attributes:
         name: of the program, and of the folder under tools/ that pins it.
-        package: the Go package to build; for the collector, its builder.
-        pin: a file in that folder, and the pattern in it whose group is the version.
+        package: the Go package to build. For the collector it is the collector builder.
+        pin: a file in that folder, and a pattern whose group matches the version in it.
         proof: arguments to call the built program with, and a part of what it then says; `{version}` is filled in.
-        version_variable: the Go variable to be set to the version, where the build would leave it empty.
+        version_variable: the Go variable to set to the version, if the build leaves it empty.
         tags: build tags.
     """
 
@@ -58,7 +58,7 @@ class Program:
 
     @property
     def releases(self) -> list[str]:
-        """The pinned version under every number that its makers give it: Jaeger releases v1.76 and v2.13 as one."""
+        """All version numbers of the pinned release: Jaeger v1.76 and v2.13 are one release."""
         found = re.fullmatch(r"v1\.(\d+)\.(\d+)", self.version)
         if self.name != "jaeger" or not found:
             return [self.version]
@@ -66,7 +66,7 @@ class Program:
 
     @property
     def path(self) -> Path:
-        """Where it is kept; another place for other pins."""
+        """Its path in the cache, which depends on the pins."""
         digest = hashlib.sha256()
         for pin in sorted((TOOLS / self.name).iterdir()):
             digest.update(pin.read_bytes())
@@ -92,7 +92,7 @@ PROMETHEUS = Program(
     ("go.mod", r"github\.com/prometheus/prometheus (v\S+)"),
     (("--version",), "version {version}"),
     "github.com/prometheus/common/version.Version",
-    "remove_all_sd",  # no client of any cloud to find targets in: a third fewer packages
+    "remove_all_sd",  # without service discovery for clouds: a third fewer packages
 )
 COMPOSE = Program(
     "compose",
@@ -103,15 +103,15 @@ COMPOSE = Program(
 
 
 def cache() -> Path:
-    """Return the folder outside the clone for what is slow to make."""
+    """Return the cache folder, which is outside the clone."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scenetest-otel"
 
 
 def ensure(program: Program) -> Path:
-    """Return the path of a program that runs and has the pinned version; builds it if there is none.
+    """Return the path of a program of the pinned version. Build it if needed.
 
     Raises:
-        RuntimeError: what was built, or what `JAEGER_BINARY` names, does not say that it has the pinned version.
+        RuntimeError: the built program, or the one that `JAEGER_BINARY` names, does not print the pinned version.
         subprocess.CalledProcessError: the build failed; its messages are on stderr.
     """
     if given := os.environ.get(f"{program.name.upper()}_BINARY"):
@@ -161,7 +161,7 @@ def _proven(program: Program, path: Path, version: str = "") -> bool:
 
 def _build(program: Program, scratch: Path) -> Path:
     go = _go()
-    # The builder looks for Go on PATH; without cgo no C compiler is needed and the result runs anywhere.
+    # The builder looks for Go on PATH. Without cgo it needs no C compiler, and the result runs anywhere.
     environment = {
         **os.environ,
         "PATH": f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -176,7 +176,7 @@ def _build(program: Program, scratch: Path) -> Path:
         return built
     shutil.copy(TOOLS / program.name / "manifest.yaml", scratch)
     builder = built.rename(scratch / "builder")
-    environment["TMPDIR"] = str(scratch)  # where it writes sources and program when the manifest names no place
+    environment["TMPDIR"] = str(scratch)  # where it writes if the manifest names no output path
     _gently([builder, "--config", "manifest.yaml"], scratch, environment)
     return next(scratch.glob("otelcol-distribution*/otelcol"))
 
@@ -207,7 +207,7 @@ def _go() -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """Keep every other process out that asks for the same file."""
+    """Lock a file, so that only one process builds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""Draws the pictures of the documentation from real runs: `make pictures`.
+"""Makes the pictures of the documentation from real runs: `make pictures`.
 
-Terminal output becomes an SVG by rich, the report a PNG by a headless Chromium. Pages that need a server of somebody
-else (Jaeger's, Perfetto's) are not among them.
+rich turns terminal output into an SVG. A headless Chromium turns the report into a PNG. Pages of other servers
+(Jaeger, Perfetto) are not included.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ELAPSED = re.compile(r"^.*\r", re.MULTILINE)
 
 
 class Terminal:
-    """What a person would see who types these commands."""
+    """Records commands and their output as a terminal shows them."""
 
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
         self._environment, self._folder = environment, folder
@@ -60,7 +60,7 @@ class Terminal:
         self._seen.append("\n\n")
 
     def draw(self, name: str) -> None:
-        """Write a picture of all that was typed since the last one."""
+        """Write a picture of everything since the last picture."""
         console = Console(record=True, width=COLUMNS, file=io.StringIO(), legacy_windows=False)
         self._seen.rstrip()
         console.print(self._seen)
@@ -71,7 +71,7 @@ class Terminal:
 
 
 def draw_report(page: Path, name: str, *, dark: bool = False, width: int = 1000, height: int = 900) -> None:
-    """Write a picture of a page, as a browser shows it."""
+    """Write a screenshot of a page in a browser."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
@@ -82,7 +82,7 @@ def draw_report(page: Path, name: str, *, dark: bool = False, width: int = 1000,
 
 
 def main() -> None:
-    """Draw all pictures anew."""
+    """Make all pictures."""
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pictures-") as scratch:
         store = Path(scratch)

@@ -1,7 +1,7 @@
-"""Writes the tables of the reference pages from the tables of the code.
+"""Renders the tables of the reference pages from the code.
 
-Prose is written by hand. What stands between `<!-- table NAME -->` and `<!-- end -->` in a page is rendered, so that it
-says what the code does. With --check nothing is written, and a page that is out of date is an error.
+Prose is written by hand. Text between `<!-- table NAME -->` and `<!-- end -->` is rendered. With --check nothing is
+written, and a page that is out of date is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CODE_OR_SPECIAL = re.compile(r"(`[^`]*`)|([*_|<])")
 
 
 def table(head: Sequence[str], rows: Iterable[Row]) -> str:
-    """Return a Markdown table; what is special outside of code spans is escaped."""
+    """Return a Markdown table. Special characters outside of code spans are escaped."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(map(_escaped, line))} |\n" for line in lines)
 
@@ -45,7 +45,7 @@ def _escaped(cell: str) -> str:
 
 
 def code(name: str) -> str:
-    """Return a name as Markdown prints names."""
+    """Return a name as Markdown."""
     return f"`{name}`"
 
 
@@ -112,7 +112,7 @@ def _optional(option: click.Option, context: click.Context) -> str:
 
 
 def _value(option: click.Option, context: click.Context) -> str:
-    """Return what stands for the value of an option: a word, where click would spell out a type."""
+    """Return the placeholder for the value of an option. click would print a type."""
     if option.is_flag:
         return ""
     if isinstance(option.type, click.Choice):
@@ -159,10 +159,10 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def rendered(page: str) -> str:
-    """Return a page with its tables written anew.
+    """Return a page with its tables rendered again.
 
     Raises:
-        KeyError: it asks for a table that there is not.
+        KeyError: the page names an unknown table.
     """
     return _MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found['name']]()}\n{found[3]}", page)
 

@@ -1,6 +1,6 @@
-"""Makes the development environment: uv from PyPI in the cache, everything else from constraints.txt by uv.
+"""Makes the development environment. uv comes from PyPI into the cache, and installs the pins of constraints.txt.
 
-Standard library only: it runs on a machine where nothing is installed yet.
+Uses the standard library only, because nothing else is installed yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def uv(cache: Path) -> str:
     """Return the path of a pinned uv, installed into the cache on first use.
 
     Args:
-        cache: folder outside the clone for what is big or slow to make.
+        cache: the cache folder, outside the clone.
     """
     home = cache / f"uv-{UV_VERSION}-py{sys.version_info.major}{sys.version_info.minor}"
     program = home / "bin" / "uv"
@@ -33,7 +33,7 @@ def uv(cache: Path) -> str:
 
 
 def main() -> None:
-    """Create the environment, or with --upgrade write newer pins to constraints.txt."""
+    """Create the environment. With --upgrade, write newer pins to constraints.txt instead."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
@@ -52,7 +52,7 @@ def main() -> None:
         return
     run("venv", "--quiet", "--allow-existing", "--python", sys.executable, str(arguments.venv.resolve()))
     run("pip", "install", "--quiet", "--constraints", "constraints.txt", "--editable", f".[{EXTRAS}]")
-    # Beside the environment, not in it: a registered backend is loaded by every `import torch` that sees it.
+    # Not in the environment: every `import torch` there would load the backend.
     demo_device = str(arguments.venv.resolve() / "demo-device")
     run("pip", "install", "--quiet", "--target", demo_device, "--upgrade", "./examples/device_backend")
 

@@ -1,7 +1,7 @@
 """Runs Jaeger, the collector and Prometheus without containers, on the configuration files of docker-compose.yml.
 
-`make jaeger` and `make jaeger-stop` call it; tests give it a folder of their own and free ports. Where no service is
-named, Jaeger and the collector are started, and all are stopped.
+`make jaeger` and `make jaeger-stop` call it. Tests use a folder of their own and free ports. Without the name of a
+service it starts Jaeger and the collector, or stops all services.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOST = "127.0.0.1"
 READY_SECONDS = 120
 STOP_SECONDS = 20
 
-# Where the compose stack publishes a port it is the same here; the others must not meet, as both share one loopback.
+# Published ports are the same as in the compose stack. The other ports differ, because both use one loopback.
 PORTS = {
     "JAEGER_UI_PORT": 16686,
     "JAEGER_QUERY_GRPC_PORT": 16685,
@@ -49,12 +49,12 @@ class Service:
     """One program of the stack.
 
     Attributes:
-        name: as docker-compose.yml has it.
+        name: the name in docker-compose.yml.
         program: what to run.
         configuration: the file that it reads.
-        health: the variable of the port and the path where it says that it is ready.
-        arguments: of the program; variables of the environment are filled in, and `{configuration}`.
-        addresses: of the compose stack, in a file that cannot name variables, and what they are here.
+        health: the variable with the port, and the path, where it reports that it is ready.
+        arguments: the arguments. Environment variables and `{configuration}` are filled in.
+        addresses: addresses of the compose stack in a file that has no variables, and their replacements here.
     """
 
     name: str
@@ -91,17 +91,17 @@ STARTED_UNNAMED = ("jaeger", "collector")
 
 
 class StackError(Exception):
-    """The stack cannot be started; the message says why and what to do."""
+    """The stack cannot be started. The message says why and what to do."""
 
 
 @dataclass
 class Stack:
-    """What runs, kept in stack.json of a folder that also holds data and logs.
+    """The services that run, stored in stack.json beside their data and logs.
 
     Attributes:
         folder: outside the clone.
         environment: what the configuration files read.
-        pids: of the services that were started.
+        pids: the pids of the started services.
     """
 
     folder: Path
@@ -110,7 +110,7 @@ class Stack:
 
     @classmethod
     def load(cls, folder: Path) -> Stack | None:
-        """Read what was started in a folder, None if nothing was."""
+        """Read which services were started in a folder. None if there are none."""
         try:
             kept = json.loads((folder / "stack.json").read_text())
         except FileNotFoundError:
@@ -118,12 +118,12 @@ class Stack:
         return cls(folder, kept["environment"], kept["pids"])
 
     def save(self) -> None:
-        """Write it down."""
+        """Write stack.json."""
         text = json.dumps({"environment": self.environment, "pids": self.pids}, indent=2)
         (self.folder / "stack.json").write_text(text + "\n")
 
     def runs(self, service: Service) -> bool:
-        """Tell whether the service's process lives; a pid that is another program's by now is not it."""
+        """Tell whether the process of a service lives. The pid may belong to another program by now."""
         try:
             program = os.readlink(f"/proc/{self.pids[service.name]}/exe")
         except (KeyError, OSError):
@@ -160,7 +160,7 @@ class Stack:
             time.sleep(0.05)
 
     def stop(self, service: Service) -> None:
-        """End a service and return when it is gone."""
+        """Stop a service and wait until it has ended."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             deadline = time.monotonic() + STOP_SECONDS
             if self.runs(service):
@@ -190,7 +190,7 @@ class Stack:
                 raise StackError(f"port {port} of {HOST} is taken: set {variable} to a free one") from error
 
     def addresses(self) -> dict[str, Any]:
-        """Return where it can be reached, and where its files are."""
+        """Return its address and the paths of its files."""
         port = self.environment
 
         def otlp(service: str) -> dict[str, str]:
@@ -209,7 +209,7 @@ class Stack:
 
 
 def _environment(folder: Path, free_ports: bool) -> dict[str, str]:
-    """Return what the configuration files read: the values of the environment, else the native stack's own."""
+    """Return the variables that the configuration files read, from the environment or with their defaults."""
     ports = dict(zip(PORTS, _free_ports(len(PORTS)) if free_ports else map(str, PORTS.values()), strict=True))
     given: Mapping[str, str] = {} if free_ports else os.environ
     grpc, prometheus = (given.get(name, ports[name]) for name in ("JAEGER_OTLP_GRPC_PORT", "PROMETHEUS_PORT"))
@@ -249,7 +249,7 @@ def _answers(port: int, path: str) -> bool:
 
 @contextmanager
 def _locked(folder: Path) -> Generator[None]:
-    """Let one start or stop after another work on a folder."""
+    """Lock a folder, so that only one start or stop works on it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -281,7 +281,7 @@ def main() -> None:
     with _locked(folder):
         stack = Stack.load(folder)
         if arguments.action == "stop":
-            # The collector first: what is in its queue then still finds Jaeger.
+            # The collector first, so that it can still send its queue to Jaeger.
             if stack:
                 for service in reversed(services):
                     stack.stop(service)

@@ -1,7 +1,7 @@
-"""Makes an environment with one release of torch, in the cache, and prints the path of its interpreter.
+"""Makes an environment with one release of torch in the cache, and prints the path of its interpreter.
 
-Torch does different things from one release to the next, so the matrix of what its autoload can do is also run on
-older ones. Each has a Python that its wheels were built for; between them all versions of Python are covered.
+Autoload differs between releases of torch, so the autoload matrix also runs on older releases. Each release uses a
+Python that its wheels support. Together they cover all versions of Python.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_python(versions: tuple[str, ...]) -> str:
     """Return an interpreter of the first version that is on PATH or beside the running one, as pyenv and uv put them.
 
     Raises:
-        SystemExit: there is none.
+        SystemExit: there is no such interpreter.
     """
     for version in versions:
         own = Path(sys.base_prefix)
@@ -47,16 +47,16 @@ def find_python(versions: tuple[str, ...]) -> str:
 
 
 def _runs(python: str | Path) -> bool:
-    # A pyenv shim stands on PATH even when its version is not the chosen one.
+    # A pyenv shim is on PATH even if its version is not selected.
     return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
 
 
 def make(release: str, more: list[str]) -> Path:
-    """Return the interpreter that has this release of torch; the first time it is installed.
+    """Return an interpreter with this release of torch. The first call installs it.
 
     Args:
         release: a key of `PYTHONS`.
-        more: further requirements; they make it an environment of its own.
+        more: further requirements. They get an environment of their own.
     """
     home = CACHE / "torch" / "-".join([release, *more]).replace("==", "-")
     python = home / "bin" / "python"
@@ -74,7 +74,7 @@ def make(release: str, more: list[str]) -> Path:
 
 
 def main() -> None:
-    """Make it and print its interpreter."""
+    """Make the environment and print the path of its interpreter."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", choices=list(PYTHONS))
     parser.add_argument("more", nargs="*", help="further requirements, as torch-npu==2.13.0")

@@ -8,18 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.arms import CLEAN, write_run
+from support.arms import write_run
+from support.journals import CONTAMINATED
 from support.scripts import clean_environment
 
 MS = 1_000_000
 WARM = [101 * MS, 100 * MS, 103 * MS]
-ENABLED = {
-    **CLEAN,
-    "torch.backend_autoload.effective": "enabled",
-    "torch.backend_autoload.setting": "unset",
-    "torch_npu.loaded": True,
-    "torch_npu.loaded_by": "autoload",
-}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +24,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = f"{'base' if turn == 'B' else 'meas'}-{place}"
         times = [time + place % 3 * MS + (10 * MS if turn == "M" else 0) for time in WARM]
         write_run(path, name, place, [300 * MS, *times])
-    write_run(path, "dirty-1", 20, [300 * MS, *WARM], ENABLED)
+    write_run(path, "dirty-1", 20, [300 * MS, *WARM], CONTAMINATED)
     return path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.harness import HARNESS, cases, run_harness
+from support.harness import HARNESS, OF_WORKER, cases, run_harness
 from support.scripts import only_process
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Run
@@ -13,16 +13,7 @@ from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 
 CASE_OF_VECTOR = {
     "code.file.path": str(HARNESS / "scenes" / "test_vector.py"),
-    "scenetest.level": 2,
-    "scenetest.platform": "a2a3sim",
-    "scenetest.runtime": "tensormap_and_ringbuffer",
-    "scenetest.sdma": False,
-    "scenetest.prewarm": False,
-    "scenetest.devices": 1,
-    "scenetest.device.id": "0",
-    "scenetest.workers.chip": 0,
-    "scenetest.workers.sub": 0,
-    "scenetest.workers.next_level": 0,
+    **OF_WORKER,
     "scenetest.rounds": 2,
     "scenetest.aicpu_threads": 4,
     "scenetest.ring.task_window": "0",

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.harness import HARNESS, run_harness
+from support.harness import HARNESS, OF_WORKER, run_harness
 from support.scripts import only_process, record, run_script
 
-OF_WORKER = {
+OF_DISPATCH = {
     "scenetest.callable": "CallableHandle",
-    "scenetest.level": 2,
-    "scenetest.platform": "a2a3sim",
-    "scenetest.runtime": "tensormap_and_ringbuffer",
-    "scenetest.sdma": False,
-    "scenetest.prewarm": False,
-    "scenetest.devices": 1,
-    "scenetest.device.id": "0",
-    "scenetest.workers.chip": 0,
-    "scenetest.workers.sub": 0,
-    "scenetest.workers.next_level": 0,
+    **OF_WORKER,
 }
 SETUP = """
     instrument()
@@ -36,7 +27,7 @@ def test_a_driver_without_cases_records_its_runs_with_what_its_worker_tells(tmp_
     process = only_process(run)
     assert process.cases == []
     assert [one.round for one in process.dispatches] == [0, 1, 2]
-    assert [one.attributes for one in process.dispatches] == [OF_WORKER] * 3
+    assert [one.attributes for one in process.dispatches] == [OF_DISPATCH] * 3
     assert process.record.ended == "clean"
 
 
@@ -44,7 +35,7 @@ def test_an_asynchronous_dispatch_is_recorded_once_however_often_it_is_waited_fo
     run, output = run_harness(tmp_path, "scenes/driver.py", "submit")
     first, drained = only_process(run).dispatches
     assert "not yet" in output
-    assert first.attributes == {**OF_WORKER, "scenetest.async": True, "scenetest.run_id": 1}
+    assert first.attributes == {**OF_DISPATCH, "scenetest.async": True, "scenetest.run_id": 1}
     assert first.outcome == "pass"
     # Worker.close waits for what nobody waited for
     assert (drained.attributes["scenetest.run_id"], drained.outcome) == (2, "pass")

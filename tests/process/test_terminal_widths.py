@@ -7,19 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.journals import CLEAN, HARNESS_CASE, Case, Dispatch, Process, write
+from support.journals import CLEAN, CONTAMINATED, HARNESS_CASE, Case, Dispatch, Process, write
 from support.runner import CLI, Console, python
 from support.scripts import PREAMBLE, clean_environment
 
 MS = 1_000_000
 WIDTHS = (60, 80, 200)
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
-OTHERS = {
-    "torch.backend_autoload.effective": "enabled",
-    "torch.backend_autoload.setting": "unset",
-    "torch_npu.loaded": True,
-    "torch_npu.loaded_by": "autoload",
-}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         case = Case("TestVector", "default", [Dispatch(time) for time in times], attributes=HARNESS_CASE)
         write(path, name, [Process([case], conditions=CLEAN, pid=1000 + place)], at=place * 10.0)
     case = Case("TestVector", "default", [Dispatch(300 * MS), Dispatch(100 * MS)], attributes=HARNESS_CASE)
-    for name, conditions in (("dirty", {**CLEAN, **OTHERS}), ("a-run-with-a-name-of-" + "x" * 60, CLEAN)):
+    for name, conditions in (("dirty", CONTAMINATED), ("a-run-with-a-name-of-" + "x" * 60, CLEAN)):
         write(path, name, [Process([case], conditions=conditions, pid=2000)], at=900.0)
     return path
 

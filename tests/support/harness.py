@@ -12,6 +12,19 @@ from opentelemetry.instrumentation.scenetest.sources import runs
 from support.scripts import clean_environment
 
 HARNESS = Path(__file__).parents[1] / "harness"
+OF_WORKER = {
+    "scenetest.level": 2,
+    "scenetest.platform": "a2a3sim",
+    "scenetest.runtime": "tensormap_and_ringbuffer",
+    "scenetest.sdma": False,
+    "scenetest.prewarm": False,
+    "scenetest.devices": 1,
+    "scenetest.device.id": "0",
+    "scenetest.workers.chip": 0,
+    "scenetest.workers.sub": 0,
+    "scenetest.workers.next_level": 0,
+}
+"""The attributes that the Worker of a scene at level 2 has."""
 
 
 def run_harness(store: Path, *command: str, expect: int = 0, **env: str) -> tuple[Run, str]:

@@ -22,6 +22,13 @@ CLEAN: dict[str, Value] = {
     "torch_npu.loaded": False,
     "scenetest.stderr": "file",
 }
+CONTAMINATED: dict[str, Value] = {
+    **CLEAN,
+    "torch.backend_autoload.effective": "enabled",
+    "torch.backend_autoload.setting": "unset",
+    "torch_npu.loaded": True,
+    "torch_npu.loaded_by": "autoload",
+}
 HARNESS_CASE: dict[str, Value] = {
     "scenetest.platform": "a2a3sim",
     "scenetest.runtime": "host_build_graph",

@@ -29,7 +29,6 @@ from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.experiment import Experiment
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 from opentelemetry.instrumentation.scenetest.runner.measure import Limits, measure
-from opentelemetry.instrumentation.scenetest.sources.stores import LOCAL_STORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +75,9 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
 @click.option("--setup", metavar="CMD", help="Prepare the worktree of each arm that is a git revision.")
 @click.option("--keep", is_flag=True, help="Keep these worktrees.")
 @click.option("--warm-up/--no-warm-up", default=True, help="Run each arm once before, and don't count that.")
-@click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
+@click.option(
+    "--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {layout.LOCAL_STORE}."
+)
 @click.option("--name", metavar="NAME", help="What the names of the runs begin with: default the time.")
 @click.option("--resume", is_flag=True, help="Go on with the runs of an earlier ab of that --name.")
 @compare.comparison_options
@@ -112,7 +113,7 @@ def ab(
         asked["allow"] = (*asked["allow"], _GROUP)
     places = _places(given, autoload)
     _check_worktree_options(places, setup, keep)
-    where = Path(os.path.abspath(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE))
+    where = Path(os.path.abspath(store or os.environ.get(layout.STORE_VARIABLE) or layout.LOCAL_STORE))
     name = name or strftime("%Y%m%d-%H%M%S")
     with Interrupts() as interrupts, worktrees.prepared(places, setup, keep, say, interrupts):
         experiment = Experiment(places, where, name, list(command), say, interrupts, setup, resumes=resume)

@@ -196,7 +196,7 @@ def of_stores(given: str | None) -> Iterator[Check]:
     Args:
         given: the store named with `--dir`.
     """
-    store = Path(given or os.environ.get(layout.STORE_VARIABLE) or stores.LOCAL_STORE).absolute()
+    store = Path(given or os.environ.get(layout.STORE_VARIABLE) or layout.LOCAL_STORE).absolute()
     existing = next(place for place in (store, *store.parents) if place.exists())
     try:
         with tempfile.TemporaryDirectory(dir=existing, prefix=".scenetest-doctor-"):

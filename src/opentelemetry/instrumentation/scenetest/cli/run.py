@@ -23,7 +23,6 @@ from opentelemetry.instrumentation.scenetest.runner import checkouts
 from opentelemetry.instrumentation.scenetest.runner.follow import OutputFiles
 from opentelemetry.instrumentation.scenetest.runner.harvest import Harvest
 from opentelemetry.instrumentation.scenetest.runner.supervise import supervise
-from opentelemetry.instrumentation.scenetest.sources.stores import LOCAL_STORE
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.runner.terminal import Terminal
@@ -35,7 +34,9 @@ _NOTHING_RECORDED = (
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {LOCAL_STORE}.")
+@click.option(
+    "--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {layout.LOCAL_STORE}."
+)
 @click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
 @click.option("--deliver-later", is_flag=True, hidden=True, help="Leave the delivery to whoever started this run.")
 @click.option("--arm", hidden=True, help="What `ab` records of the arm, as JSON.")
@@ -58,7 +59,7 @@ def run(
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in scenetest-otel run -- python test_x.py")
     facts = {"tty": tty, **({"arm": json.loads(arm)} if arm else {})}
-    directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or LOCAL_STORE, name, command, facts)
+    directory = _make_run(store or os.environ.get(layout.STORE_VARIABLE) or layout.LOCAL_STORE, name, command, facts)
     if deliver_later:
         Path(directory, layout.DELIVERY_LATER).touch(layout.FILE_MODE)
     recording: _Recording | None = None

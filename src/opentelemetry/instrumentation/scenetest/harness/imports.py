@@ -1,4 +1,4 @@
-"""Calls back after the import of a module, by a finder that stands aside for all others."""
+"""Calls a function after the import of a module. The finder ignores all other modules."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """Lets the other finders find the watched modules, and has them loaded by a `_Loader`."""
+    """Asks the other finders for a module in `callbacks`, and lets a `_Loader` load it."""
 
     def __init__(self) -> None:
-        self.watched: dict[str, Callable[[ModuleType], None]] = {}
+        self.callbacks: dict[str, Callable[[ModuleType], None]] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        loaded = self.watched.get(fullname)
-        if loaded is None:
+        callback = self.callbacks.get(fullname)
+        if callback is None:
             return None
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(fullname, path, target)
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, loaded)  # type: ignore[assignment]
+                    spec.loader = _Loader(spec.loader, callback)  # type: ignore[assignment]
                 return spec
         return None
 
 
 class _Loader:
-    """Loads a module as its own loader does, gives it that loader back, and then calls back."""
+    """Loads a module with its own loader, restores that loader on the module, then calls the callback."""
 
-    def __init__(self, loader: Any, loaded: Callable[[ModuleType], None]) -> None:
+    def __init__(self, loader: Any, callback: Callable[[ModuleType], None]) -> None:
         self._loader = loader
-        self._loaded = loaded
+        self._callback = callback
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -51,26 +51,26 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        if module.__name__ in _finder.watched:
-            self._loaded(module)
+        if module.__name__ in _finder.callbacks:
+            self._callback(module)
 
 
 _finder = _Finder()
 
 
-def install(watched: Mapping[str, Callable[[ModuleType], None]]) -> None:
-    """Call back with each of these modules after its import.
+def install(callbacks: Mapping[str, Callable[[ModuleType], None]]) -> None:
+    """Call a function with each of these modules after its import.
 
     Args:
-        watched: what to call, by the name of the module.
+        callbacks: the function to call, by the name of the module.
     """
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
-    _finder.watched.update(watched)
+    _finder.callbacks.update(callbacks)
 
 
 def uninstall() -> None:
-    """Take the finder out again."""
-    _finder.watched.clear()
+    """Remove the finder."""
+    _finder.callbacks.clear()
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""Records what a benchmark library has timed by itself, after the fact.
+"""Records a round that a benchmark library has measured, after the round has ended.
 
-Such a library reads its own clock around many iterations. A dispatch is recorded right after each of its rounds, and
-lasts as long as the library says: nothing of ours is between its clock reads.
+The library reads its own clock around many iterations. Nothing of ours runs between its clock reads. After each round
+we record a dispatch with the duration that the library measured.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Timed(recorder.dispatch):
-    """A dispatch with two times that somebody else read."""
+    """A dispatch with start and end times that the library measured."""
 
     __slots__ = ("times",)
 
@@ -34,10 +34,10 @@ class _Timed(recorder.dispatch):
 
 
 def record(seconds: float) -> None:
-    """Record a round that ended now as a dispatch of the current case.
+    """Record a round that has just ended as a dispatch of the current case.
 
     Args:
-        seconds: how long it took, by the library's clock.
+        seconds: its duration by the library's clock.
     """
     try:
         end = monotonic_ns()

@@ -1,4 +1,4 @@
-"""Hooks the modules of a benchmark library: those that are loaded now, the others once they are."""
+"""Hooks the modules of a benchmark library: loaded modules at once, the others after their import."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Library:
 
     Args:
         modules: their names.
-        hooks: imports and returns the hooks of each module; called for a process that has the library only.
+        hooks: returns the hooks of each module. Called only in a process that imports the library.
     """
 
     def __init__(self, modules: Sequence[str], hooks: HooksOf) -> None:
         self._modules, self._hooks = modules, hooks
 
     def install(self) -> None:
-        """Hook its modules: those that are loaded now, the others once they are."""
+        """Hook its modules: loaded modules at once, the others after their import."""
         imports.install(dict.fromkeys(self._modules, self._hook))
         self.hook_loaded()
 
     def hook_loaded(self) -> None:
-        """Hook the modules that were loaded past the import hook."""
+        """Hook the modules that were loaded without our finder."""
         for name in self._modules:
             module = sys.modules.get(name)
             # A module that is still being imported has not defined what is to be hooked.

@@ -1,4 +1,4 @@
-"""Puts wrappers in the place of the harness's functions, and the identical functions back."""
+"""Wraps functions of the harness, and restores the original objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
         Attributes:
             path: where it is in its module: `Class.method` or `function`.
-            wrap: gives the wrapper of the original.
+            wrap: takes the original and returns its wrapper.
             records: what is not recorded without it.
         """
 
@@ -30,37 +30,37 @@ else:
 
     Hook = namedtuple("Hook", "path wrap records")
 
-_done: list[tuple[object, str, Function, Function]] = []
-"""Owner, name, original and wrapper of every hook in place, in the order in which they were put there."""
+_installed: list[tuple[object, str, Function, Function]] = []
+"""The object that holds it, name, original and wrapper of each installed hook, in the order of installation."""
 
 
 def apply(module: ModuleType, hooks: Sequence[Hook]) -> None:
-    """Wrap what is not wrapped yet; warn once of what is not there."""
+    """Install the hooks that are not installed yet. Warn once about a name that the module does not have."""
     for hook in hooks:
-        owner, name = _owner(module, hook.path)
-        original = None if owner is None else vars(owner).get(name)
-        if owner is None or original is None:
+        holder, name = _holder(module, hook.path)
+        original = None if holder is None else vars(holder).get(name)
+        if holder is None or original is None:
             faults.warn_once(f"{module.__name__} has no {hook.path}, so {hook.records} is not recorded")
-        elif not any(original is wrapper for *_, wrapper in _done):
+        elif not any(original is wrapper for *_, wrapper in _installed):
             wrapper = hook.wrap(original)
-            setattr(owner, name, wrapper)
-            _done.append((owner, name, original, wrapper))
+            setattr(holder, name, wrapper)
+            _installed.append((holder, name, original, wrapper))
 
 
 def is_there(module: ModuleType, hook: Hook) -> bool:
-    """Tell whether a module has what a hook wraps."""
-    owner, name = _owner(module, hook.path)
-    return owner is not None and name in vars(owner)
+    """Tell whether a module has the function that a hook wraps."""
+    holder, name = _holder(module, hook.path)
+    return holder is not None and name in vars(holder)
 
 
 def restore() -> None:
-    """Put every original back, but where somebody else has put something of theirs on top."""
-    while _done:
-        owner, name, original, wrapper = _done.pop()
-        if vars(owner).get(name) is wrapper:
-            setattr(owner, name, original)
+    """Restore every original, unless somebody else has replaced our wrapper."""
+    while _installed:
+        holder, name, original, wrapper = _installed.pop()
+        if vars(holder).get(name) is wrapper:
+            setattr(holder, name, original)
 
 
-def _owner(module: ModuleType, path: str) -> tuple[object | None, str]:
-    owner, _, name = path.rpartition(".")
-    return (getattr(module, owner, None) if owner else module), name
+def _holder(module: ModuleType, path: str) -> tuple[object | None, str]:
+    class_name, _, name = path.rpartition(".")
+    return (getattr(module, class_name, None) if class_name else module), name

@@ -1,8 +1,8 @@
-"""A log that is all there is of a run, as journals: what the log says, and `not recorded` for the rest.
+"""Makes journals from a log, for a run that has nothing else. What the log does not say is `not recorded`.
 
-A harness log names its runtime, its level and its cases, what torch's autoload did, and in a `[stamp]` line revision,
-environment and command. Its markers tell when the native runtime was busy, but not how long the harness waited for it:
-what stands for a dispatch here is marked, and its duration is kept out of statistics.
+A harness log names its runtime, its level and its cases. It says what torch's autoload did. Its `[stamp]` line holds
+revision, environment and command. Its markers tell when the native runtime was busy, but not how long the harness
+waited for it. So the dispatches that are made here are marked, and no statistic uses their durations.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from opentelemetry.instrumentation.scenetest.rundir import layout, logs
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR
 
 DERIVED = "scenetest.derived"
-"""From what a dispatch was concluded that nobody recorded."""
+"""Attribute of a dispatch that was not recorded: what it was derived from."""
 
-_NODES = ("node.", "network1.", "network2.", "network3.")  # what the dispatching process of level 3 and above writes
+_NODES = ("node.", "network1.", "network2.", "network3.")  # written by the process that dispatches, from level 3 on
 _CHIP = ("chip.run",)
 _NO_ANCHOR = ClockAnchor(0, 0, 0)
 
 
 @dataclass
 class _Run:
-    """One run of the native runtime, of a process that dispatches: it stands for a dispatch."""
+    """One run of the native runtime in a process that dispatches. It becomes a dispatch."""
 
     start_ns: int
     end_ns: int
@@ -51,7 +51,7 @@ class _Run:
 
 @dataclass
 class LoggedCase:
-    """A case of a log. `runs`: by process and number."""
+    """A case of a log, with its native runs by pid and `inv`."""
 
     suite: str
     name: str
@@ -65,10 +65,10 @@ class Told:
     """What the logs of a run tell.
 
     Attributes:
-        cases: the cases, with the native runs in them; a log's runs outside any case are in one of its name.
-        anchor: the first clock anchor; zero without one.
+        cases: the cases with their native runs. Runs outside any case are in a case that is named like the log.
+        anchor: the first clock anchor. All zero if there is none.
         autoload: the fields of every autoload line.
-        stamp: the text of the `[stamp]` line; empty without one.
+        stamp: the text of the `[stamp]` line. Empty if there is none.
     """
 
     cases: list[LoggedCase] = field(default_factory=list[LoggedCase])
@@ -88,11 +88,11 @@ class Told:
 
 
 def listen(paths: Sequence[Path]) -> Told:
-    """Read what logs tell beside their timings.
+    """Read what logs say about a run.
 
     Raises:
-        BadInputError: they hold no run of the native runtime, and no line on torch's autoload.
-        OSError: one can't be read.
+        BadInputError: they hold no run of the native runtime and no line about torch's autoload.
+        OSError: a log can't be read.
     """
     leads = _leaders(record for path in paths for record in _read(path))
     told = Told()
@@ -108,11 +108,13 @@ def listen(paths: Sequence[Path]) -> Told:
 
 
 def journals(told: Told, seed: str) -> Iterator[tuple[str, str]]:
-    """Yield a journal, as file name and text, for each process that dispatched; without any, one of the autoload line.
+    """Yield the file name and text of a journal for each process that dispatched.
+
+    If no process dispatched, there is one journal, for the autoload line.
 
     Args:
-        told: what the logs of the run tell.
-        seed: what its ids are derived from; with the same one, more logs change no id of what was there.
+        told: what the logs of the run say.
+        seed: the ids are derived from it. With the same seed, more logs do not change the ids of earlier spans.
     """
     for pid in sorted({pid for case in told.cases for pid, _ in case.runs}) or [told.anchor.pid]:
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in _lines(pid, told, f"{seed} {pid}"))
@@ -125,7 +127,7 @@ def _read(log: Path) -> Iterator[Record]:
 
 
 def _apart(cases: Iterable[LoggedCase]) -> Iterator[LoggedCase]:
-    """The cases that have runs, each run in one of them: several logs may hold it, perhaps one without its case."""
+    """Yield the cases that have runs. A run that several logs hold is kept once, in a case with a name if possible."""
     claimed: set[tuple[int, int]] = set()
     for case in sorted(cases, key=lambda case: not case.suite):
         case.runs = {key: run for key, run in case.runs.items() if key not in claimed}
@@ -162,7 +164,7 @@ def _listen(log: Path, leads: Mapping[int, tuple[str, ...]], told: Told) -> None
 
 
 def _leaders(records: Iterable[Record]) -> Mapping[int, tuple[str, ...]]:
-    """The processes that dispatch, with the spans that they write in a dispatch: at level 2 they run the chip."""
+    """Return the prefixes of the spans of a dispatch for each process that dispatches. At level 2 it runs the chip."""
     nodes: dict[int, tuple[str, ...]] = {}
     chips: dict[int, tuple[str, ...]] = {}
     for record in records:

@@ -1,6 +1,6 @@
 """The native spans of a run, each under the dispatch or case that encloses it.
 
-Nothing is stored: the logs stay as they were written and are read again each time. So nothing can get out of step.
+Native spans are not stored. The logs are read again each time, so the two can never disagree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opentelemetry.instrumentation.scenetest.rundir import layout, logs, reader
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 RUN_ID = "scenetest.run_id"
-"""Attribute of a dispatch: the harness's own number for it, where its handle had one."""
+"""Attribute of a dispatch: the harness's own number for it, if its handle has one."""
 
 WORKERS = "scenetest.workers.pids"
 """Attribute of a case, or of a dispatch outside any case: the pids of the workers that its Worker forked."""
@@ -99,7 +99,7 @@ def _words(value: Value | None) -> list[str]:
 
 
 def _window(process: reader.Process, span: Span) -> Window[Enclosing]:
-    """Return the window of a span. One that never returned has no end: nothing in its process came after it."""
+    """Return the window of a span. If the span never returned, its window has no end."""
     run_id = span.attributes.get(RUN_ID)
     end_ns = _NOT_ENDED if span.end_ns is None else span.end_ns
     return Window(Enclosing(process, span), span.start_ns, end_ns, run_id if isinstance(run_id, int) else None)

@@ -27,16 +27,16 @@ from opentelemetry.instrumentation.scenetest.native.markers import (
 
 T = TypeVar("T")
 
-_AT_ONCE = 64  # windows, or spans of one depth, that are looked at as open at the same time
-_CLOCK_STEP_NS = 60 * 10**9  # by which a wall clock may have been set while a run lasted
-_LARGEST_INTEGER = 2**63 - 1  # of an attribute
+_AT_ONCE = 64  # how many windows, or spans of one depth, are searched back
+_CLOCK_STEP_NS = 60 * 10**9  # how far the wall clock may be set during a run
+_LARGEST_INTEGER = 2**63 - 1  # that an attribute can hold
 
 
 @dataclass(frozen=True, eq=False)
 class Window(Generic[T]):
-    """An interval of the journal, in CLOCK_MONOTONIC nanoseconds, and what it is there (`owner`).
+    """The interval of a case or dispatch (`owner`) in the journal, in CLOCK_MONOTONIC nanoseconds.
 
-    `run_id` is the harness's own number of a dispatch, where its handle had one.
+    `run_id` is the harness's own number of a dispatch, if its handle has one.
     """
 
     owner: T
@@ -49,7 +49,7 @@ class Window(Generic[T]):
 class ProcessWindows(Generic[T]):
     """The dispatches and cases of one process.
 
-    `wall_offset_ns`: its wall clock minus its monotonic one. `children`: pids of forked workers, where they are known.
+    `wall_offset_ns`: its wall clock minus its monotonic clock. `children`: the pids of its forked workers, if known.
     """
 
     pid: int
@@ -62,10 +62,10 @@ class ProcessWindows(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Placed(Generic[T]):
-    """A native span where it belongs.
+    """A native span with its parent and its window.
 
-    `start_ns` is CLOCK_MONOTONIC. For a device span it is reconstructed: its offset, counted from the start of the host
-    span that waited for the device; None where the log has no such span.
+    `start_ns` is CLOCK_MONOTONIC. A device span has only an offset, so its start is reconstructed: the offset is added
+    to the start of the host span that waited for the device. It is None if the log has no such span.
     `rank_known` is False for a bind phase that lies in the binds of several ranks.
     """
 
@@ -77,7 +77,7 @@ class Placed(Generic[T]):
 
     @property
     def attributes(self) -> dict[str, Value]:
-        """What the marker says beside its times, under `simpler.`, and how its start is to be taken."""
+        """The fields of the marker but its times, as `simpler.*`, and which clock its start is on."""
         span = self.span
         inv = span.inv if span.inv <= _LARGEST_INTEGER else str(span.inv)
         attributes: dict[str, Value] = {"simpler.inv": inv, "simpler.hid": span.hid, "simpler.depth": span.depth}
@@ -100,14 +100,14 @@ class Counts:
     dropped: int
     """Records that the writers say they lost."""
     repeated: int
-    """Records that stood in the logs more than once."""
+    """Records that the logs hold more than once."""
     unplaced: int
     """Records that lie in no dispatch and no case."""
     rank_unknown: int
     """Bind phases that lie in the binds of several ranks."""
 
     def problems(self) -> dict[str, int]:
-        """Return what was lost or could not be placed, by kind; empty when nothing was."""
+        """Return how many records were lost or could not be placed, by kind. Zero counts are left out."""
         counts = {
             "torn_markers": self.torn,
             "markers_of_another_version": self.other_version,
@@ -120,14 +120,14 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Native(Generic[T]):
-    """The native records of one run, each where it belongs."""
+    """All native spans of one run, placed."""
 
     spans: Sequence[Placed[T]]
     counts: Counts
 
 
 def place(records: Iterable[Record], processes: Sequence[ProcessWindows[T]]) -> Native[T]:
-    """Put every record under the dispatch that contains it, else under the case, else under its process."""
+    """Place every record: in the dispatch that contains it, else in the case, else directly in its process."""
     gathered = _gather(records)
     places = _Places(processes)
     hosts: dict[int, list[NativeSpan]] = defaultdict(list)
@@ -175,7 +175,7 @@ class _Gathered:
 
 
 def _gather(records: Iterable[Record]) -> _Gathered:
-    """The distinct records by kind: xdist workers and their controller report the same ones."""
+    """Sort the records by kind and drop repeated ones. An xdist worker and its controller report the same records."""
     gathered = _Gathered()
     known: set[tuple[object, ...]] = set()
     for record in records:
@@ -211,14 +211,14 @@ class _Timeline(Generic[T]):
         self._starts = [window.start_ns for window in self._windows]
 
     def containing(self, start_ns: int, end_ns: int) -> Iterator[Window[T]]:
-        """The windows that contain an interval, the latest start first."""
+        """Yield the windows that contain an interval. The one that started last comes first."""
         last = bisect_right(self._starts, start_ns)
         for index in range(last - 1, max(-1, last - 1 - _AT_ONCE), -1):
             if end_ns <= self._windows[index].end_ns:
                 yield self._windows[index]
 
     def innermost(self, start_ns: int, end_ns: int, run_id: Value | None = None) -> Window[T] | None:
-        """The window that contains an interval: of several the one of that run, else the one that began last."""
+        """Return the window that contains an interval: the one with this `run_id`, else the one that started last."""
         if run_id is not None:
             of_run = (window for window in self.containing(start_ns, end_ns) if window.run_id == run_id)
             if window := next(of_run, None):
@@ -237,7 +237,7 @@ class _Timelines(Generic[T]):
 
 
 class _Places(Generic[T]):
-    """Which process's windows the records of a pid are looked up in."""
+    """Finds the process whose windows the records of a pid belong to."""
 
     def __init__(self, processes: Sequence[ProcessWindows[T]]) -> None:
         self._parents = {process.pid: process.parent_pid for process in processes}
@@ -256,13 +256,13 @@ class _Places(Generic[T]):
         self._nowhere: _Timelines[T] = _Timelines(_Timeline(()), _Timeline(()))
 
     def of(self, pid: int, spans: Sequence[NativeSpan], anchor: ClockAnchor | None) -> _Timelines[T]:
-        """The windows of a process that wrote these host spans: its own, else those of the process that forked it."""
+        """Return the windows of the process that wrote these host spans, else those of the process that forked it."""
         candidates = {pid: both for pid, both in self._timelines.items() if self._same_boot(pid, anchor)}
         owner = pid if pid in candidates else self._parent_of_child.get(pid) or self._likely_parent(spans, candidates)
         return self._nowhere if owner is None else candidates.get(owner, self._nowhere)
 
     def _same_boot(self, pid: int, anchor: ClockAnchor | None) -> bool:
-        """Monotonic times of two boots, or hosts, compare as numbers and mean nothing."""
+        """Tell whether the records are of the same boot. Monotonic times of two boots can't be compared."""
         offset = self._wall_offsets[pid]
         if anchor is None or offset is None:
             return True
@@ -277,7 +277,7 @@ class _Places(Generic[T]):
             }
             most = max(contained.values(), default=0)
             leaders = {pid for pid, count in contained.items() if count == most > 0}
-            # The dispatch of an outer level contains those of the process that it forked: the inner one is meant.
+            # A dispatch of an outer level contains those of the processes it forked. The span belongs to the inner one.
             leaders -= {parent for pid in leaders for parent in self._ancestors(pid)}
             if leaders:
                 return leaders.pop() if len(leaders) == 1 else None
@@ -297,7 +297,7 @@ def _end(span: NativeSpan) -> int:
 
 
 def _tree(spans: Iterable[NativeSpan], timelines: _Timelines[T]) -> Iterator[Placed[T]]:
-    """The host spans of one pass: each below the span of the next smaller depth that contains it."""
+    """Place the host spans of one pass, each below the deepest span of a smaller depth that contains it."""
     open_at: dict[int, deque[Placed[T]]] = defaultdict(lambda: deque(maxlen=_AT_ONCE))
     for span in sorted(spans, key=attrgetter("start_ns", "depth")):
         above = (candidate for depth in range(span.depth - 1, -1, -1) for candidate in reversed(open_at[depth]))
@@ -309,7 +309,7 @@ def _tree(spans: Iterable[NativeSpan], timelines: _Timelines[T]) -> Iterator[Pla
 
 
 def _device_tree(spans: Iterable[NativeSpan], hosts: Sequence[Placed[T]]) -> Iterator[Placed[T]]:
-    """The device spans of one pass, moved as a whole to the start of the host span that waited for the device."""
+    """Place the device spans of one pass. All are shifted to the start of the host span that waited for the device."""
     ordered = sorted(spans, key=attrgetter("depth", "start_ns"))
     origin = min(span.start_ns for span in ordered)
     above: dict[str, Placed[T]] = {host.span.name: host for host in hosts}
@@ -331,7 +331,7 @@ def _prefixes(name: str) -> Iterator[str]:
 
 
 def _bind_phases(phases: Iterable[BindPhase], hosts: Iterable[Placed[T]]) -> Iterator[Placed[T]]:
-    """The `bind phase=` lines, each below the bind that contains it; they name neither process nor pass."""
+    """Place each `bind phase=` line below the bind that contains it. It names neither process nor pass."""
     binds = _Timeline(Window(bind, bind.span.start_ns, _end(bind.span)) for bind in hosts if bind.span.name == BIND)
     for phase in phases:
         start_ns, end_ns = phase.start_ns, phase.start_ns + phase.duration_ns

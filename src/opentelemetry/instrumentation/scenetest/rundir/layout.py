@@ -63,7 +63,7 @@ STORE_VARIABLE = "SCENETEST_OTEL_DIR"
 """The environment variable with the store, the directory that holds runs."""
 
 LOCAL_STORE = "scenetest-runs"
-"""The store of `scenetest-otel run` in the working directory, where nothing else is asked for."""
+"""The default store of `scenetest-otel run`, in the working directory."""
 
 _LARGEST = 1 << 24
 

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # numpy and scipy come with them: no other command waits for that.
+    # They import numpy and scipy, which other commands must not wait for.
     from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
     from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
 
@@ -29,8 +29,8 @@ def read_arms(arms: Sequence[Sequence[str]], store: str | None, jaeger: str | No
     """Read the runs of one arm or two.
 
     Args:
-        arms: what the user calls the runs of each.
-        store: the store to look in; None for the usual ones.
+        arms: for each arm, the words that the user gave for its runs.
+        store: the store to look in. None means the default stores.
         jaeger: the address of a Jaeger.
 
     Raises:
@@ -52,7 +52,7 @@ def read(directories: Sequence[Path], *, clocks: dict[str, int] | None = None) -
         clocks: see `read_together`.
 
     Raises:
-        BadInputError: one can't be read.
+        BadInputError: a run can't be read.
     """
     return read_together([directories], clocks=clocks)[0]
 
@@ -69,7 +69,7 @@ def read_together(
             run after run hands over the same one each time: somebody may set the wall clock in between.
 
     Raises:
-        BadInputError: one can't be read.
+        BadInputError: a run can't be read.
     """
     from opentelemetry.instrumentation.scenetest.sources import repetitions
 
@@ -93,9 +93,9 @@ def read_together(
 
 
 def _clocks(given: Iterable[Run]) -> Mapping[str, int]:
-    """Return for each boot of a machine its wall clock minus its monotonic one, as the first process saw it.
+    """Return the wall clock minus the monotonic clock for each boot, as the first process of that boot saw it.
 
-    Somebody may set the wall clock between two runs. The monotonic one runs on.
+    The wall clock may be set between two runs. The monotonic clock is not affected.
     """
     from opentelemetry.instrumentation.scenetest.sources.repetitions import boot_of
 
@@ -109,7 +109,7 @@ def _clocks(given: Iterable[Run]) -> Mapping[str, int]:
 
 
 def _beside(given: Sequence[Run]) -> list[Run]:
-    """Return the other runs of the same stores that ran at the time of one of these: they may have disturbed it."""
+    """Return other runs of the same stores that ran at the same time. They may have disturbed these runs."""
     times = [_lasted(run.path) for run in given]
     known = {run.path.resolve() for run in given}
     found: list[Run] = []
@@ -120,13 +120,13 @@ def _beside(given: Sequence[Run]) -> list[Run]:
                 continue
             try:
                 found.append(runs.load(directory))
-            except BadInputError:  # nothing was recorded in it, or it is damaged: it can't tell when it dispatched
+            except BadInputError:  # empty or damaged: it is not known when it dispatched
                 continue
     return found
 
 
 def _lasted(directory: Path) -> tuple[float, float]:
-    """Return from when to when, at the most, processes of a run may have written to its journals, in Unix seconds."""
+    """Return the longest interval in which a run may have written to its journals, in Unix seconds."""
     facts = run_file.read(directory)
     written = [path.stat().st_mtime for path in layout.journals(directory) if path.exists()]
     began, ended = facts.get("started_unix_ns"), facts.get("ended_unix_ns")
@@ -136,7 +136,7 @@ def _lasted(directory: Path) -> tuple[float, float]:
 
 
 _LONGEST = 24 * 3600.0
-"""How long, in seconds, a run may have lasted that does not say when it began."""
+"""The longest time, in seconds, that a run without a start time is assumed to have lasted."""
 
 
 def _paths(arm: Sequence[str], store: str | None) -> list[Path]:
@@ -156,10 +156,10 @@ def _from_jaeger(arm: Sequence[str], url: str | None) -> list[Repetition]:
 
 
 def _apart(base: list[Repetition], measure: list[Repetition]) -> list[list[Repetition]]:
-    """Make sure that no process is in both arms, and that no two runs of them are called alike.
+    """Check that no process is in both arms, and give runs with the same name different names.
 
     Raises:
-        BadInputError: a process is in both.
+        BadInputError: a process is in both arms.
     """
     known = {one.id: one.run for one in base}
     for one in measure:

@@ -1,4 +1,4 @@
-"""Reads a stored run."""
+"""Loads a stored run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opentelemetry.instrumentation.scenetest.rundir import layout, reader, run_f
 
 
 def load(directory: Path) -> Run:
-    """Read a run.
+    """Load a run.
 
     Args:
         directory: the run directory.

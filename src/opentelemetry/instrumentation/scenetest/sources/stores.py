@@ -1,4 +1,4 @@
-"""Where runs are kept, and how a run is found by its path or its name."""
+"""Finds stored runs by path or name."""
 
 from __future__ import annotations
 
@@ -9,25 +9,22 @@ from pathlib import Path
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 
-LOCAL_STORE = "scenetest-runs"
-"""The store of `scenetest-otel run` in the working directory, where nothing else is asked for."""
-
 
 def stores(given: str | None = None) -> list[Path]:
     """Return the stores to look in, nearest first.
 
     Args:
-        given: the store that the user named with `--dir`; then it is the only one.
+        given: the store given with `--dir`. Then it is the only one.
     """
     if given:
         return [Path(given)]
-    candidates = os.environ.get(layout.STORE_VARIABLE), LOCAL_STORE, layout.state_store()
+    candidates = os.environ.get(layout.STORE_VARIABLE), layout.LOCAL_STORE, layout.state_store()
     return list(dict.fromkeys(Path(candidate) for candidate in candidates if candidate))
 
 
 def is_run(directory: Path) -> bool:
-    """Tell whether a directory holds a run: its `run.json` or a journal."""
-    # What somebody else recorded in a store of many is none that can be read here, and no fault.
+    """Tell whether a directory holds a run: a `run.json` or a journal."""
+    # In a shared store, a directory of another user may be unreadable. It then does not count.
     return os.path.isfile(directory / layout.RUN_FILE) or any(layout.journals(directory))
 
 
@@ -46,7 +43,7 @@ def find(run: str, given: str | None = None) -> Path:
     Args:
         run: the path of a run directory, or the name of a run. A name means the newest run of that name; `NAME@1` is
             the oldest one, `NAME@2` the one after it.
-        given: the store named with `--dir`.
+        given: the store given with `--dir`.
 
     Raises:
         BadInputError: there is no such run, or a pattern matches several.
@@ -59,12 +56,12 @@ def find(run: str, given: str | None = None) -> Path:
 
 
 def find_all(pattern: str, given: str | None = None) -> list[Path]:
-    """Return the directories of the runs that a path, a name or a glob pattern of names means, the oldest first.
+    """Return the directories of the runs that match a path, a name or a glob pattern, the oldest first.
 
-    A name means one run, as in `find`. A pattern means all runs that it matches.
+    A name means one run, as in `find`. A pattern means every run whose name it matches.
 
     Raises:
-        BadInputError: there is none.
+        BadInputError: no run matches.
     """
     path = Path(pattern)
     if os.path.isdir(path) and is_run(path):
@@ -84,7 +81,7 @@ def find_all(pattern: str, given: str | None = None) -> list[Path]:
 
 
 def names_of(directory: Path) -> set[str]:
-    """Return the names of a run: that of its directory, and the one in its `run.json`, which a rerun has too."""
+    """Return the names of a run: the name of its directory, and the name in its `run.json`. Reruns share the latter."""
     return {directory.name, str(run_file.read(directory).get("name") or directory.name)}
 
 

@@ -1,4 +1,4 @@
-"""`pytest-benchmark`: its rounds become dispatches. It is no dependency, and hooked only where it is in use."""
+"""`pytest-benchmark`: its rounds become dispatches. We do not depend on it: hooks apply only where it is imported."""
 
 from __future__ import annotations
 

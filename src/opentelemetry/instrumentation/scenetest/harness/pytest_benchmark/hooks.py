@@ -1,7 +1,7 @@
 """Hooks on `pytest-benchmark`: a benchmark is a case, and each of its rounds a dispatch.
 
-Calibration and warm-up rounds are left out, as in the library's own figures. A round is all its iterations together,
-and their number tells cases apart: other numbers are never compared with it.
+Calibration and warm-up rounds are not recorded, as in the library's own figures. A round is all its iterations
+together. Cases with different numbers of iterations are different cases and are never compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIXTURE = "pytest_benchmark.fixture"
 STATS = "pytest_benchmark.stats"
 
 _open: dict[int, recorder.case] = {}
-"""The cases of the benchmarks that run, by the id of their figures."""
+"""The cases of running benchmarks, by the id of their figures object."""
 
 
 def _make_stats(original: Function) -> Function:

@@ -1,11 +1,11 @@
-"""Hooks on the SceneTest harness of `simpler`, which stays as it is.
+"""Hooks on the SceneTest harness of `simpler`. The harness itself is not changed.
 
-What a hook needs is looked up by name when the harness's module is there: at once for a module that is loaded already,
-after its import for the others. A name that a version of the harness lacks is told in one warning, and what hangs on
-it is not recorded. `uninstall()` puts every original object back.
+A hook finds its function by name: at once if the module is loaded, else after its import. If a version of the harness
+lacks a name, one warning says so, and what the hook would record is missing. `uninstall()` restores the originals.
 
-Under pytest `simpler_setup.scene_test` matches `*_test.py`, so pytest's assertion rewriter loads it past any import
-hook; `hook_loaded()` is therefore called again by our pytest plugin and at `Worker.init`, which runs before a case.
+Under pytest, `simpler_setup.scene_test` matches `*_test.py`. So pytest's assertion rewriter loads it, and our finder
+does not see it. That is why our pytest plugin and the hook on `Worker.init`, which runs before a case, call
+`hook_loaded()` again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def conditions() -> dict[str, Value]:
 
 
 def logs_autoload() -> bool:
-    """Tell whether the harness writes the log line on torch's autoload itself."""
+    """Tell whether the harness itself writes the log line about torch's autoload."""
     return hasattr(sys.modules.get(SCENE_TEST), "log_torch_backend_autoload_once")
 
 
@@ -54,7 +54,7 @@ def import_hooks() -> None:
 
 
 def start_item(nodeid: str) -> None:
-    """Note that a pytest item runs. Hook what pytest has loaded past the import hook."""
+    """Note that a pytest item runs. Hook the modules that pytest has loaded without our finder."""
     from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
 
     hook_loaded()
@@ -62,7 +62,7 @@ def start_item(nodeid: str) -> None:
 
 
 def end_item() -> None:
-    """End the pytest item that started last, and its case if there is one."""
+    """End the pytest item that started last, and its case if it has one."""
     from opentelemetry.instrumentation.scenetest.harness.simpler import pytest_items
 
     pytest_items.end()
@@ -76,19 +76,19 @@ def keep_timings(source: str, text: str) -> None:
 
 
 def install() -> None:
-    """Hook the harness's modules: those that are loaded now, the others once they are."""
+    """Hook the harness's modules: loaded modules at once, the others after their import."""
     imports.install({WORKER: hook, SCENE_TEST: hook, SCHEDULER: hook})
     hook_loaded()
 
 
 def uninstall() -> None:
-    """Take every hook out again."""
+    """Remove every hook."""
     imports.uninstall()
     wrapping.restore()
 
 
 def hook_loaded() -> None:
-    """Hook the modules that were loaded past the import hook."""
+    """Hook the modules that were loaded without our finder."""
     for name in (WORKER, SCENE_TEST, SCHEDULER):
         module = sys.modules.get(name)
         # A module that is still being imported has not defined what is to be hooked.
@@ -108,7 +108,7 @@ def hook(module: ModuleType) -> None:
 
 
 def missing_hooks() -> list[str]:
-    """Import the harness, and return what its version lacks of what is hooked.
+    """Import the harness, and return the hooked names that its version lacks.
 
     For `scenetest-otel doctor`: a measured process never imports the harness by itself.
     """
@@ -126,7 +126,7 @@ def missing_hooks() -> list[str]:
 
 
 def _hooks_of(name: str) -> Sequence[wrapping.Hook]:
-    # Imported for a process that has the harness only: most interpreters of a run are not one.
+    # Imported only in a process that has the harness: most interpreters of a run do not.
     if name == WORKER:
         from opentelemetry.instrumentation.scenetest.harness.simpler import workers
 

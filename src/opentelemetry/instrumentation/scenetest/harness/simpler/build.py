@@ -1,4 +1,4 @@
-"""Facts of the harness that a process has loaded: its checkout, its native build."""
+"""Facts about the harness that the process has loaded: its checkout and its native libraries."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def facts() -> dict[str, Value]:
 
 
 def build_id(path: str) -> str:
-    """Return the GNU build id of an ELF file in hexadecimal, `unknown` where it has none or can't be read.
+    """Return the GNU build id of an ELF file in hexadecimal, or `unknown` if it has none or can't be read.
 
-    The layout is that of elf(5): program headers of type PT_NOTE, in them the note NT_GNU_BUILD_ID of owner GNU.
+    elf(5) describes the layout: the note NT_GNU_BUILD_ID with the name GNU, in a program header of type PT_NOTE.
     """
     try:
         with open(path, "rb") as file:
@@ -86,7 +86,7 @@ def _checkout() -> str:
 
 
 def _head(git: str) -> dict[str, Value]:
-    # gitrepository-layout(5): in a worktree .git is a file that names the folder; refs may be packed
+    # gitrepository-layout(5): in a worktree, .git is a file that names the folder. Refs may be packed.
     pointer = read(git)
     if pointer.startswith("gitdir: "):
         git = os.path.join(os.path.dirname(git), pointer.removeprefix("gitdir: "))

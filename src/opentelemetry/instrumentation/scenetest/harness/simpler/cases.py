@@ -1,4 +1,4 @@
-"""Hooks on `simpler_setup.scene_test`: a case for each `_run_and_validate`, phases for what it does beside running."""
+"""Hooks on `simpler_setup.scene_test`: each `_run_and_validate` is a case, and its other steps are phases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.harness.wrapping import Function
 
 _PHASES = {"generate_args": "args", "compute_golden": "golden", "compare_outputs": "compare"}
-"""Methods that every subclass overrides, so that they can be hooked on the instance only."""
+"""Every subclass overrides these methods, so only the instance can be hooked."""
 
 
 def _case(original: Function) -> Function:

@@ -1,7 +1,7 @@
-"""What the harness's objects tell about a case: attributes of the `scenetest.*` conditions of scope case.
+"""Reads the conditions of a case from the harness's objects.
 
-Names are those of `conditions.CONDITIONS` without their prefix; what an object does not tell is left out. The pids of
-forked workers are no condition: native markers are told apart by them.
+The names are those of `conditions.table.CONDITIONS` without `scenetest.`. A fact that an object does not have is left
+out. The pids of forked workers are not a condition: they tell which process wrote a native marker.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DIAGNOSTIC = "enable_"
 
 
 def of_worker(worker: Any) -> dict[str, object]:
-    """Return what a Worker tells: where it runs, and how many processes poll beside it."""
+    """Return the facts of a Worker: where it runs, and how many processes it forked."""
     config: Mapping[str, Any] = getattr(worker, "_config", {})
     found: dict[str, object] = {
         "level": getattr(worker, "level", None),
@@ -45,7 +45,7 @@ def of_worker(worker: Any) -> dict[str, object]:
 
 
 def of_case(scene: Any, arguments: Mapping[str, Any]) -> dict[str, object]:
-    """Return what the call of `_run_and_validate` tells: how the case runs, as effective.
+    """Return how a case runs, with the effective values, from a call of `_run_and_validate`.
 
     Args:
         scene: the SceneTestCase.
@@ -77,10 +77,10 @@ _HASH_DIGITS = 12
 
 
 def of_callable(target: Any) -> str:
-    """Return by what dispatches outside any case are told apart: a function's name, a registered callable's hash."""
+    """Return the name of a dispatch outside any case: the name of a function, or the hash of a registered callable."""
     if name := getattr(target, "__qualname__", None):
         return str(name)
-    hashid = getattr(target, "hashid", None)  # 64 hexadecimal digits: the first ones tell callables apart as well
+    hashid = getattr(target, "hashid", None)  # 64 hexadecimal digits; the first ones are enough
     return str(hashid)[:_HASH_DIGITS] if hashid else type(target).__qualname__
 
 
@@ -91,5 +91,5 @@ def _diagnostics(rounds: int, arguments: Mapping[str, Any]) -> str:
 
 
 def _number(level: object) -> int | None:
-    """A plain number, where the harness has an enumeration."""
+    """Return the harness's enumeration value as a plain number."""
     return int(level) if isinstance(level, int) else None

@@ -1,4 +1,4 @@
-"""pytest items as cases: a test that dispatches outside a SceneTestCase becomes a case named by its node id."""
+"""pytest items as cases: a test that dispatches outside a SceneTestCase becomes a case named after its node id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Item:
         self._case: recorder.case | None = None
 
     def begin_case(self, worker: Any) -> bool:
-        # Not in a child that was forked meanwhile: the item is the parent's.
+        # A forked child must not open a case: the item belongs to the parent.
         if self._case is not None or os.getpid() != self._pid:
             return False
         attributes: dict[str, Any] = facts.of_worker(worker)
@@ -46,7 +46,7 @@ def start(nodeid: str) -> None:
 
 
 def end() -> None:
-    """End the item that started last, and its case if there is one."""
+    """End the item that started last, and its case if it has one."""
     _running.pop().end()
 
 
@@ -57,6 +57,6 @@ def begin_case(worker: Any) -> bool:
         worker: the Worker that dispatches.
 
     Returns:
-        Whether it was opened now.
+        Whether this call opened it.
     """
     return bool(_running) and _running[-1].begin_case(worker)

@@ -1,7 +1,7 @@
 """Hook on `simpler_setup.parallel_scheduler`, which starts Python processes and captures their output.
 
-A job with its own environment gets the variable that names the run. The native timings in captured output are kept: the
-harness prints none of that output.
+A job with its own environment gets the variable that names the run. Captured output with native timings is kept in a
+log, because the harness does not print it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def keep_timings(source: str, text: str) -> None:
     """Keep captured output in a log of the run if it holds native timings.
 
     Args:
-        source: who captured it.
+        source: the name of what captured it.
         text: the output.
     """
     try:
@@ -46,7 +46,7 @@ def _run_jobs(original: Function) -> Function:
         results = original(jobs, *args, **keywords)
         try:
             for result in results:
-                # The harness prints no output of a child, not even of a child that failed.
+                # The harness never prints the output of a child, even if the child failed.
                 keep_timings("runner", result.output)
         except Exception as error:
             faults.swallow("keep the output of the runner's children", error)
@@ -56,7 +56,7 @@ def _run_jobs(original: Function) -> Function:
 
 
 def _joined(job: Any) -> Any:
-    if job.env is None or state.directory is None:  # None means inherited: then the variable is inherited too
+    if job.env is None or state.directory is None:  # with None the child inherits the variable
         return job
     joined = copy(job)
     joined.env = {**job.env, layout.RUN_VARIABLE: state.directory}

@@ -1,4 +1,4 @@
-"""Hooks on `simpler.worker`: dispatches, the state of things at `Worker.init`, the end of forked children."""
+"""Hooks on `simpler.worker`: dispatches, the conditions at `Worker.init`, and the end of forked children."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Submitted(recorder.dispatch):
-    """A dispatch of which only a `wait` sees the end."""
+    """An asynchronous dispatch. Only `wait` sees its end."""
 
     __slots__ = ("run_id",)
 
@@ -34,7 +34,7 @@ class _Submitted(recorder.dispatch):
 
 
 _submitted: dict[ref[Any], _Submitted] = {}
-"""Dispatches that are still to be waited for, by their handle. What is never waited for stays open."""
+"""Dispatches that nobody has waited for yet, by their handle. If nobody ever waits, the dispatch stays open."""
 
 
 def _forget(handle: ref[Any]) -> None:
@@ -55,7 +55,7 @@ def _run(original: Function) -> Function:
 def _submit(original: Function) -> Function:
     @wraps(original)
     def submit(self: Any, *args: Any, **keywords: Any) -> Any:
-        if _in_dispatch():  # of `run`, which is submit and wait
+        if _in_dispatch():  # `run` calls submit and wait
             return original(self, *args, **keywords)
         span = _Submitted(**_attributes(self, args, keywords), **{"async": True})
         span.run_id = None
@@ -96,7 +96,7 @@ def _wait(original: Function) -> Function:
         try:
             result = original(self, *args, **keywords)
         except BaseException as error:
-            # A timeout leaves the run as it is: it can be waited for again.
+            # After a timeout the run goes on and can be waited for again.
             if getattr(self, "_terminal", not isinstance(error, TimeoutError)):
                 _end(self, error)
             raise
@@ -141,7 +141,7 @@ def _init(original: Function) -> Function:
 
             simpler.hook_loaded()
             observe.observer.note_worker_init()
-            # Begun before the fork, so that what is slow the first time is not paid in a child, within a dispatch.
+            # Begin before the fork. Otherwise each child would do the slow first steps within a dispatch.
             recording = session.active.session or session.begin()
             if recording is not None:
                 recording.look()
@@ -156,11 +156,11 @@ def _init(original: Function) -> Function:
 def _child_loop(original: Function) -> Function:
     @wraps(original)
     def loop(*args: Any, **keywords: Any) -> Any:
-        # A child has a session of its own when it ran Worker.init, which is when it dispatches.
+        # A child that dispatches has run Worker.init, and so has a session of its own.
         if session.active.session is None:
             return original(*args, **keywords)
         try:
-            session.active.session.refresh()  # now, and not within the dispatch of the parent
+            session.active.session.refresh()  # now, not during the dispatch of the parent
         except Exception as error:
             faults.swallow("note the conditions of a forked worker", error)
         result = original(*args, **keywords)
@@ -176,7 +176,7 @@ def _in_dispatch() -> bool:
 
 
 def _attributes(worker: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes of a dispatch: none within a case, which has them; outside any, what a case would have."""
+    """Return the attributes of a dispatch. Inside a case there are none, because the case has them."""
     try:
         span = recorder.current()
         if (span is not None and span.holder is not None) or pytest_items.begin_case(worker):

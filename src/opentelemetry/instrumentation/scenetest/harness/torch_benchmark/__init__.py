@@ -1,4 +1,4 @@
-"""`torch.utils.benchmark`: its measurements become dispatches. torch is never imported for it."""
+"""`torch.utils.benchmark`: its measurements become dispatches. We never import torch ourselves."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Hooks on `torch.utils.benchmark`: a measurement of a `Timer` is a case, and each of its times a dispatch.
 
-Warm-up and the search for a block size are left out, as in the `Measurement`. A dispatch is all its
-iterations together, and their number tells cases apart: other numbers are never compared with it.
+Warm-up and the search for a block size are not recorded, as in the `Measurement`. A dispatch is all its iterations
+together. Cases with different numbers of iterations are different cases and are never compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TIMER = "torch.utils.benchmark.utils.timer"
 _NAME_LIMIT = 80
 
 _skip: dict[int, int] = {}
-"""How many more times are warm-up, by the id of each Timer that measures."""
+"""How many warm-up times are still to come, by the id of the Timer."""
 
 
 def _measurement(warm_up: int) -> Any:
