@@ -153,6 +153,10 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
         "A comma-separated list; with `scenetest` or `*` in it nothing is observed, recorded or logged.",
     ),
     (
+        "OTEL_PYTHON_TRACER_PROVIDER",
+        "A tracer provider that the API loads for the program. Where a journal is written, it is not loaded here.",
+    ),
+    (
         "TRACEPARENT",
         "Parent of the process's cases where no span is current, and of the span of a run. W3C Trace Context.",
     ),
