@@ -1,6 +1,6 @@
 """Whether our instrumentation moves what the harness itself measures, on the real harness.
 
-    python benchmarks/pairs_on_simpler.py HARNESS [--pairs N] [--minutes M] [--measure-only] [--store DIR] [-- CMD...]
+    python benchmarks/pairs_on_simpler.py [--pairs N] [--minutes M] [--measure-only] [--store DIR] HARNESS [-- CMD...]
 
 HARNESS is a checkout of hw-native-sys/simpler that is installed in the environment of this Python, with this package.
 Runs of one command take turns: as it is (base), and below `scenetest-otel run` (measure), in the order base, measure,

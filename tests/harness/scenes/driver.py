@@ -12,14 +12,14 @@ def scale(values: list[float]) -> None:
     values[:] = [2 * value for value in values]
 
 
-def main(how: str) -> None:
+def main(how: str, runs: int) -> None:
     args = TaskArgs()
     args.add_tensor([1.0, 2.0], D.INOUT)
     worker = Worker(level=2, device_id=0, platform="a2a3sim", runtime="tensormap_and_ringbuffer")
     worker.init()
     handle = worker.register(ChipCallable("scale", scale, [D.INOUT]))
     if how == "run":
-        for _ in range(3):
+        for _ in range(runs):
             worker.run(handle, args)
     elif how == "submit":
         first = worker.submit(handle, args)
@@ -38,4 +38,4 @@ def main(how: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3)
