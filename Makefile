@@ -72,8 +72,8 @@ jaeger-stop: ## End them.
 docs: $(READY) ## The documentation as a site, in site/.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-pictures: $(READY) chromium ## The pictures of the documentation, drawn anew from real runs.
-	$(BIN)/python tools/pictures.py
+pictures: $(READY) chromium ## The pictures of the documentation, from real runs. JAEGER_UI=, PERFETTO_UI=: their built pages.
+	$(BIN)/python tools/pictures.py $(if $(JAEGER_UI),--jaeger-ui "$(JAEGER_UI)") $(if $(PERFETTO_UI),--perfetto-ui "$(PERFETTO_UI)")
 
 constraints: $(READY) ## Move the pinned versions in constraints.txt to the newest that fit.
 	$(PYTHON) tools/setup_env.py --venv $(VENV) --cache $(CACHE) --upgrade

@@ -163,6 +163,7 @@ ENVIRONMENT: Final[tuple[Row, ...]] = (
     ("TRACESTATE", "Goes with `TRACEPARENT`, and is handed on."),
     ("OTEL_TRACES_SAMPLER", "Which cases without a parent are delivered. Default: all of them."),
     ("OTEL_TRACES_SAMPLER_ARG", "Ratio of `traceidratio` and `parentbased_traceidratio`, 0 to 1. Default: 1."),
+    ("OTEL_PYTHON_TRACER_PROVIDER", "Names a tracer provider, which your program loads. This package never loads it."),
     ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "Attributes of a span at most. Ours are dropped last. Default: 128."),
     ("OTEL_ATTRIBUTE_COUNT_LIMIT", "The same for everything that has no limit of its own."),
     ("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", "Attributes of an event at most. Default: 128."),

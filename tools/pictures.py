@@ -1,22 +1,27 @@
 """Makes the pictures of the documentation from real runs: `make pictures`.
 
-rich turns terminal output into an SVG. A headless Chromium turns the report into a PNG. Pages of other servers
-(Jaeger, Perfetto) are not included.
+Terminal output becomes an SVG by rich; the report, Jaeger's pages and Perfetto's become PNGs by a headless Chromium.
+For Jaeger's and Perfetto's, name folders with their built pages; their pictures stay as they are otherwise.
 """
 
 from __future__ import annotations
 
+import argparse
+import fcntl
 import io
 import os
 import re
-import shutil
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import termios
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+import page_pictures
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
@@ -44,17 +49,10 @@ class Terminal:
         """Run a command of the program and keep what it prints."""
         extra = extra or {}
         shown = " ".join([*(f"{key}={value}" for key, value in extra.items()), PROGRAM.name, *words])
-        done = subprocess.run(
-            [PROGRAM, *words],
-            cwd=self._folder,
-            env={**self._environment, **extra},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        printed = _ELAPSED.sub("", done.stdout.decode())
-        if done.returncode != expect:
-            sys.exit(f"{shown} ended with {done.returncode} and not {expect}:\n{printed}")
+        code, said = _at_a_terminal([str(PROGRAM), *words], self._folder, {**self._environment, **extra})
+        printed = _ELAPSED.sub("", said.replace("\r\n", "\n"))
+        if code != expect:
+            sys.exit(f"{shown} ended with {code} and not {expect}:\n{printed}")
         self._seen.append(f"$ {shown}\n", style="bold")
         self._seen.append(Text.from_ansi(printed.rstrip("\n")))
         self._seen.append("\n\n")
@@ -71,18 +69,54 @@ class Terminal:
 
 
 def draw_report(page: Path, name: str, *, dark: bool = False, width: int = 1000, height: int = 900) -> None:
-    """Write a screenshot of a page in a browser."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
+    """Write a picture of a page, as a browser shows it."""
+    with page_pictures.opened(dark=dark, width=width, height=height) as shown:
         shown.goto(page.as_uri())
         shown.wait_for_load_state("networkidle")
         shown.screenshot(path=PICTURES / f"{name}.png")
-        browser.close()
+
+
+def draw_jaeger(pages: Path, store: Path, environment: Mapping[str, str]) -> None:
+    """Write pictures of what Jaeger finds by what autoload did."""
+    with tempfile.TemporaryDirectory(prefix="jaeger-") as data, page_pictures.jaeger(pages, Path(data)) as at:
+        to = {**environment, "OTEL_EXPORTER_OTLP_ENDPOINT": at["jaeger"]["http"]}
+        for number in range(_RUNS_IN_JAEGER):
+            for name, setting in (("on", {}), ("off", {VARIABLE: "0"})):
+                run = [PROGRAM, "run", "--dir", str(store), "--name", f"{name}-{number}"]
+                folder, variables = ROOT / "examples", {**to, **setting}
+                subprocess.run([*run, *BENCHMARK], cwd=folder, env=variables, check=True, capture_output=True)
+        page_pictures.draw_jaeger(at["ui"], {"torch.backend_autoload.effective": "disabled"}, PICTURES)
+
+
+_RUNS_IN_JAEGER = 3
+
+
+def _at_a_terminal(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run a command at a terminal as wide as the picture, and return its exit code and what it printed."""
+    ours, its = os.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    said = bytearray()
+
+    def read() -> None:
+        with suppress(OSError):  # at the end, when nobody has the terminal any more
+            while part := os.read(ours, 1 << 16):
+                said.extend(part)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    done = subprocess.run(command, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its, check=False)
+    os.close(its)
+    reader.join()
+    os.close(ours)
+    return done.returncode, said.decode()
 
 
 def main() -> None:
     """Make all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jaeger-ui", type=Path, metavar="FOLDER", help="Jaeger's built pages")
+    parser.add_argument("--perfetto-ui", type=Path, metavar="FOLDER", help="Perfetto's built pages")
+    arguments = parser.parse_args()
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pictures-") as scratch:
         store = Path(scratch)
@@ -94,8 +128,7 @@ def main() -> None:
             "PATH": f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(Path(sys.prefix) / "demo-device"),
             "SCENETEST_OTEL_DIR": str(store),
-            "FORCE_COLOR": "1",
-            "COLUMNS": str(COLUMNS),
+            "TERM": "xterm-256color",
         }
         terminal = Terminal(environment, examples)
         terminal.type("run", "--name", "on", *BENCHMARK)
@@ -112,6 +145,12 @@ def main() -> None:
         draw_report(page, "report-light")
         draw_report(page, "report-dark", dark=True)
         draw_report(page, "report-narrow", width=360, height=800)
+        if arguments.perfetto_ui:
+            trace = store / "on.json"
+            terminal.type("export", "on", "--format", "perfetto", "-o", str(trace))
+            page_pictures.draw_perfetto(arguments.perfetto_ui, trace, PICTURES / "perfetto.png")
+        if arguments.jaeger_ui:
+            draw_jaeger(arguments.jaeger_ui, store, environment)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.arms import write_run
-from support.journals import CONTAMINATED
+from support.journals import CONTAMINATED, Case, Dispatch, Process, write
 from support.scripts import clean_environment
 
 MS = 1_000_000
@@ -171,3 +171,13 @@ def test_fail_slower_warns_where_the_pairs_can_not_find_it(store: Path) -> None:
     assert "--fail-slower 0.5: TestVector::default" in warned.stderr
     assert "4 pairs find a shift of 2" in warned.stderr
     assert compare(store, *arms, "--fail-slower", "8").stderr == ""
+
+
+def test_too_few_pairs_are_said_once_for_all_rows(tmp_path: Path) -> None:
+    inner = [Dispatch(20 * MS, attributes={"scenetest.name": name}) for name in ("load", "add", "store")]
+    for place, name in enumerate(("base", "meas")):
+        rounds = [Dispatch(100 * MS, inner=inner) for _ in range(3)]
+        write(tmp_path, name, [Process([Case("Suite", "case", rounds)], pid=1000 + place)], at=place * 10.0)
+    said = compare(tmp_path, "base", "--", "meas").stdout
+    assert all(f"  dispatch.{name}: 1 pair" in said for name in ("load", "add", "store"))
+    assert said.count("can't tell a change from noise") == 2  # the answer at the top, and below its numbers

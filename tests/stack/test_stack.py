@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import gobuild
 import pytest
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
@@ -228,6 +230,28 @@ def test_a_port_that_is_taken_is_named_with_the_variable_that_moves_it(
     answer = subprocess.run(command, capture_output=True, text=True)
     assert answer.returncode == 1
     assert answer.stderr == f"port {port} of 127.0.0.1 is taken: set COLLECTOR_OTLP_GRPC_PORT to a free one\n"
+
+
+def test_make_jaeger_runs_the_program_that_jaeger_binary_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = tmp_path / "downloaded" / "jaeger"
+    given.parent.mkdir()
+    shutil.copy(gobuild.ensure(gobuild.JAEGER), given)
+    monkeypatch.setenv("JAEGER_BINARY", str(given))
+    own = Stack(tmp_path / "stack")
+    try:
+        at = own.start("jaeger")
+        assert Path(f"/proc/{at['pids']['jaeger']}/exe").readlink() == given
+        assert Jaeger(at["ui"], Endpoints(**at["jaeger"])).get("/api/services")["data"] is not None
+    finally:
+        own.stop()
+
+
+def test_a_real_jaeger_of_another_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = gobuild.ensure(gobuild.JAEGER)
+    monkeypatch.setenv("JAEGER_BINARY", str(built))
+    monkeypatch.setattr(gobuild.Program, "version", "v1.75.0")
+    with pytest.raises(RuntimeError, match=r"is not of the release v1\.75\.0 or v2\.12\.0$"):
+        gobuild.ensure(gobuild.JAEGER)
 
 
 @pytest.mark.parametrize(

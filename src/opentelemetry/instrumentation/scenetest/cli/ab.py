@@ -58,7 +58,7 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     "pairs",
     metavar="PAIRS",
     type=click.IntRange(1),
-    help=f"Measure so many pairs. A verdict needs 4. Default: {_PAIRS}.",
+    help=f"Number of pairs. A verdict needs 4. Default: {_PAIRS}.",
 )
 @click.option(
     "--find",
@@ -66,15 +66,17 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     type=compare.Finite(0, min_open=True),
     help="Measure until a shift of PCT % would have been found.",
 )
-@click.option("--budget", metavar="TIME", callback=_seconds, help="Begin no pair that would end later, as in 30m.")
+@click.option(
+    "--budget", metavar="TIME", callback=_seconds, help="Time limit, such as 30m: no pair begins that would end later."
+)
 @click.option(
     "--max-pairs", metavar="PAIRS", type=click.IntRange(1), help=f"With --find: no more pairs. Default: {_MOST_PAIRS}."
 )
 @click.option("--arm", "given", metavar="ARM", multiple=True, help="base=DIR, base=REV, base:VAR=VALUE, measure=...")
 @click.option("--autoload", is_flag=True, help="Tell what torch's backend autoload costs: base without, measure with.")
 @click.option("--setup", metavar="CMD", help="Prepare the worktree of each arm that is a git revision.")
-@click.option("--keep", is_flag=True, help="Keep these worktrees.")
-@click.option("--warm-up/--no-warm-up", default=True, help="Run each arm once before, and don't count that.")
+@click.option("--keep", is_flag=True, help="Keep these worktrees at the end.")
+@click.option("--warm-up/--no-warm-up", default=True, help="First run each arm once without counting it.")
 @click.option(
     "--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {layout.LOCAL_STORE}."
 )
@@ -97,10 +99,10 @@ def ab(
     command: Sequence[str],
     **asked: Any,
 ) -> int:
-    """Run a command in two checkouts or environments, taking turns, and compare.
+    """Alternate a command between two versions, and say faster, slower, same or no verdict.
 
-    The order is base, measure, measure, base, and so on. It stops as soon as the rulers differ, and on Ctrl-C with what
-    it has. With --find it goes on until a shift of that size would have been found.
+    The order is base, measure, measure, base, and so on. It refuses as soon as the conditions differ. On Ctrl-C it
+    compares what it has. With --find it goes on until a shift of that size would have been found.
     """
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in: ab --arm base=../main -- python test_x.py")

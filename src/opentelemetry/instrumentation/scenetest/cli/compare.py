@@ -119,8 +119,8 @@ def _decorated(function: Function, options: Sequence[Callable[[Function], Functi
 def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **asked: Any) -> int:
     """Tell whether MEASURE is faster or slower than BASE.
 
-    An arm is runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for what a Jaeger has. Alternate the
-    arms when you record them, or let `scenetest-otel ab` do it.
+    An arm is one or more runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for runs in a Jaeger.
+    Alternate the arms when you record them, or let `scenetest-otel ab` do it.
     """
     base, measure = read_arms(arm_options.split_arms(arms, least=2), store, jaeger)
     return finish(compared(base, measure, asked), asked)

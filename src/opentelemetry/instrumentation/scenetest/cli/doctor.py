@@ -28,8 +28,8 @@ _WIDE = 90
 def doctor(imports_torch: bool, store: str | None, as_json: bool, command: tuple[str, ...]) -> int:
     """Say what `run` would record here, and what is wrong.
 
-    It asks the Python that CMD starts, else the one on PATH. Nothing is recorded, and an endpoint gets one request
-    without spans. Exit code 6 if something is wrong.
+    It asks the Python that CMD starts, or without CMD the one on PATH. Nothing is recorded. An endpoint gets one
+    request without spans. The exit code is 6 if something is wrong.
     """
     python = interpreter.of_command(command) if command else interpreter.default()
     found = [

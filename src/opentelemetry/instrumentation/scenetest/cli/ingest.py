@@ -28,8 +28,8 @@ MADE_BY = "ingest"
 def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
     """Add harness logs to a run: their native timings then stand under its dispatches.
 
-    A RUN that does not exist yet is made: of the logs alone, with what they tell of its conditions. A log that is added
-    again changes nothing.
+    If RUN does not exist yet, it is made from the logs alone, with the conditions that they tell. Adding a log again
+    changes nothing.
     """
     directory = _existing(run, store) or _make(run, store, files)
     try:

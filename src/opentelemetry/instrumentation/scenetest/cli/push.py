@@ -44,14 +44,14 @@ _GRACE_SECONDS = 5
 @click.command()
 @click.argument("runs", metavar="[RUN]...", nargs=-1, shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
-@click.option("--unsampled", is_flag=True, help="Deliver also what belongs to traces that were not sampled.")
+@click.option("--unsampled", is_flag=True, help="Also deliver traces that were not sampled.")
 @click.option(
     "--live",
     is_flag=True,
-    help="Deliver also what a process made on its own tracer provider and may not have exported, since it died.",
+    help="Also deliver the spans of processes that died before their own tracer provider had exported all.",
 )
 def push(runs: tuple[str, ...], store: str | None, unsampled: bool, live: bool) -> None:
-    """Deliver what no backend has accepted yet. Without RUN everything in all stores.
+    """Deliver what no backend has accepted yet. Without RUN: everything in all stores.
 
     Configure the endpoint with the OTEL_EXPORTER_OTLP_* variables.
     """

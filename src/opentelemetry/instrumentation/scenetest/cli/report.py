@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output: Path, **asked: Any) -> int:
     """Write a page that needs no network: verdict, conditions side by side, every round a point.
 
-    Without -- the runs are shown beside each other, and nothing is judged. Exit codes are those of `compare`.
+    Without --, the page shows the runs beside each other and judges nothing. Exit codes are those of `compare`.
     """
     from opentelemetry.instrumentation.scenetest.render.comparison_document import document
     from opentelemetry.instrumentation.scenetest.render.html.page import page

@@ -90,7 +90,7 @@ def runs(context: click.Context, store: str | None, count: int, as_json: bool) -
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
 @click.option("--older-than", "age", metavar="AGE", help="Only those that began longer ago: 12h, 30d, 8w.")
 @click.option("--larger-than", "size", metavar="SIZE", help="Only those whose files are larger: 500K, 20M, 1G.")
-@click.option("--undelivered", is_flag=True, help="Also those that no backend has accepted.")
+@click.option("--undelivered", is_flag=True, help="Also remove runs that are not delivered.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.pass_obj
 def rm(
@@ -104,7 +104,7 @@ def rm(
 ) -> None:
     """Remove runs: by name, by a glob of names in quotes, by age or by size.
 
-    A run that no backend has accepted, or that is still being measured, is kept and named. Exit code 6 then.
+    Runs that are not delivered, or are still being measured, are kept and named. The exit code is then 6.
     """
     if not names and age is None and size is None:
         raise BadInputError("say which runs: a name, '*', --older-than AGE or --larger-than SIZE")

@@ -26,7 +26,7 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 @click.option("--native", "with_native", is_flag=True, help="Show the harness's native timings as a tree.")
 @click.option("--line", "as_line", is_flag=True, help="Print one line: the verdict, the rulers, where the run is.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
-@click.option("--require", type=click.Choice(["clean"]), help="Exit with 6 unless this is the verdict")
+@click.option("--require", type=click.Choice(["clean"]), help="Exit with 6 if the verdict is another one.")
 def show(
     run: str | None,
     store: str | None,
@@ -36,7 +36,7 @@ def show(
     as_json: bool,
     require: str | None,
 ) -> None:
-    """Show one run: its verdict, its conditions, its cases. Without RUN the newest.
+    """Show one run: its verdict, its conditions, its cases. Without RUN: the newest.
 
     RUN is the path of a run directory or the name of a stored run. A name means the newest run of that name; NAME@1 is
     the oldest one.

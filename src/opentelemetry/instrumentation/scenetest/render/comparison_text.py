@@ -79,12 +79,15 @@ def _print_case(console: Console, case: CaseDocument) -> None:
     print_line(console, plain(case.title), style="bold")
     if case.overhead_text:
         print_line(console, f"  {case.overhead_text}", style="dim", indent=_DEEPER)
+    told: set[str] = set()
     for row in case.rows:
         print_line(console, plain(f"  {row.head}"), indent=_DEEPER)
         _print_pairs(console, row)
         for line in row.lines:
             print_line(console, plain(f"    {line}"), indent=_DEEPER + 2)
-        print_line(console, Text("  ") + _verdict(row), indent=_DEEPER + 2)
+        if row.text not in told:  # "too few pairs" holds for all rows, and is said once
+            print_line(console, Text("  ") + _verdict(row), indent=_DEEPER + 2)
+        told.add(row.text)
 
 
 def _print_pairs(console: Console, row: RowDocument) -> None:

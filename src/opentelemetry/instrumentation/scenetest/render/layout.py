@@ -16,7 +16,7 @@ from rich.text import Text
 _GAP = 2
 _DEEPER = 2
 """How much further to the right the cells of a row stand in a list."""
-_WORD = re.compile(r"\s*\S+\s*")
+_WORD = re.compile(r"\s*\S+(?: %\S*)?\s*")
 
 
 _UNLIMITED = 10_000

@@ -105,7 +105,7 @@ def _no_pair(row: Row, options: Options) -> str:
         runs = ", ".join(f"{run} ({count(rounds, 'round')})" for run, rounds in row.short)
         return f"no pair is left without {runs}, under half the median number of rounds ({row.median_rounds:g})"
     what = "that has all the spans" if row.lacking else "that passed"
-    return f"no pair of runs has a round beyond the {options.cold} cold {what}"
+    return f"no pair of runs has a round beyond the {options.cold} cold {what}; run more rounds, or lower --cold"
 
 
 def pressure(case: CaseRows) -> str:
