@@ -194,3 +194,25 @@ def test_hooks_keep_the_signature_and_the_messages_of_what_they_wrap(tmp_path: P
         assert "Worker.submit() missing 1 required positional argument: 'callable'" in str(error), error
     """
     assert run_script(source, env={"PYTHONPATH": str(HARNESS), "SCENETEST_OTEL_DIR": str(tmp_path)}).returncode == 0
+
+
+def test_a_child_that_is_forked_where_a_dispatch_has_ended_elsewhere_records_what_it_submits(tmp_path: Path) -> None:
+    run = record(
+        SETUP
+        + """
+    import contextvars, os
+    made, handle = worker()
+    inside = dispatch()
+    with case("S", "parent"):
+        inside.__enter__()
+        contextvars.Context().run(inside.__exit__, None, None, None)
+    if os.fork() == 0:
+        made.submit(handle)  # the thread that would run it is the parent's
+        os._exit(0)
+    os.wait()
+    """,
+        tmp_path,
+        env={"PYTHONPATH": str(HARNESS)},
+    )
+    (child,) = (one for one in run.processes if not one.cases)
+    assert [one.attributes["scenetest.async"] for one in child.dispatches] == [True]

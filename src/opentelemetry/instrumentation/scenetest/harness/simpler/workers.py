@@ -75,12 +75,12 @@ def _submit(original: Function) -> Function:
 
     if not _takes(original, "self", "callable", "args", "config"):
         return submit
-    innermost, dispatch = recorder.innermost, recorder.dispatch
+    innermost, dispatch, active = recorder.innermost, recorder.dispatch, session.active
 
     @wraps(original)
     def submit_in_run(self: Any, callable: Any, args: Any = None, config: Any = None) -> Any:  # noqa: A002
-        span = innermost()
-        if span.__class__ is dispatch and span.session is session.active.session:  # type: ignore[union-attr]
+        span, recording = innermost(), active.session
+        if span.__class__ is dispatch and span.session is recording is not None:  # type: ignore[union-attr]
             return original(self, callable, args, config)
         return submit(self, callable, args, config)
 
