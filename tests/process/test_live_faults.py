@@ -95,6 +95,16 @@ def test_spans_of_a_provider_that_nobody_flushes_are_offered(program_does: str, 
     assert exported == {"nothing": 0, "early": 1}.get(program_does, 3)
 
 
+@pytest.mark.parametrize(("flushed", "offered"), [(["first", "second"], False), (["second"], True), (["first"], True)])
+def test_spans_are_offered_if_one_of_two_providers_was_not_flushed(
+    flushed: list[str], offered: bool, tmp_path: Path
+) -> None:
+    command = program("live/two_providers.py", *flushed)
+    done = scenetest_otel("run", "--dir", str(tmp_path / "store"), "--", *command, SPANS=str(tmp_path / "spans"))
+    assert done.returncode == 0, done.stderr
+    assert ("push --live" in done.stderr) == offered
+
+
 def test_a_child_that_could_not_flush_offers_its_spans(tmp_path: Path) -> None:
     env = {"SPANS": str(tmp_path / "spans"), "SCENETEST_OTEL_DIR": str(tmp_path / "store")}
     done = run_script(PROGRAMS / "live/dead_backend_in_a_forked_child.py", env=env)

@@ -51,11 +51,13 @@ class Watch:
         is_flushed: whether it was flushed since the last span was made on it.
     """
 
-    __slots__ = ("_active", "_provider", "_wrapped", "is_flushed")
+    __slots__ = ("_active", "_left_some", "_provider", "_wrapped", "is_flushed")
 
     def __init__(self, active: Active) -> None:
         self.is_flushed = False
         self._active = active
+        self._left_some = False
+        """Whether a provider before this one was not flushed."""
         self._provider: TracerProvider | None = None
         self._wrapped: list[tuple[str, Any, Any]] = []
 
@@ -69,6 +71,8 @@ class Watch:
         if provider is self._provider:
             return False
         self.let_go()
+        if self._provider is not None and not self.is_flushed:
+            self._left_some = self._left_some or not _is_shut_down_at_exit(self._provider)
         self._provider = provider
         ways = {
             "shutdown": (self._before_shutdown, self._after_shutdown),
@@ -88,16 +92,13 @@ class Watch:
     def is_sent(self, given: TracerProvider | None, *, flush: bool) -> bool:
         """Tell whether the provider sends all that was made on it, as far as anybody can know.
 
-        The SDK's provider is shut down when the program ends, unless it was told not to, or was shut down before. Of
-        others that is not known, and they are trusted.
-
         Args:
             given: the provider that was passed to us.
             flush: flush it now, since nothing later does so.
         """
-        if self.is_flushed:
-            return True
-        return _flush(used(given)) if flush else getattr(used(given), "_atexit_handler", True) is not None
+        provider = used(given)
+        is_sent = self.is_flushed or (_flush(provider) if flush else _is_shut_down_at_exit(provider))
+        return is_sent and not self._left_some
 
     def let_go(self) -> None:
         """Leave the provider as it was."""
@@ -135,6 +136,12 @@ def _watched(original: Any, before: Callable[[], None], after: Callable[[], None
 
     setattr(call, _MARK, True)
     return call
+
+
+def _is_shut_down_at_exit(provider: TracerProvider | None) -> bool:
+    # The SDK's provider is, unless it was told not to, or was shut down before. Of others that is not known, and they
+    # are trusted.
+    return getattr(provider, "_atexit_handler", True) is not None
 
 
 def _guarded(do: Callable[[], None]) -> None:

@@ -227,8 +227,9 @@ class Session:
             from opentelemetry.instrumentation.scenetest.record import provider
 
             self.provider = provider.Watch(active)
+        is_new = wrap and self.provider.begin(state.tracer_provider)
         self.provider.is_flushed = False
-        if wrap and self.provider.begin(state.tracer_provider):
+        if is_new:
             _at_exit()  # again, to come before the end of a provider that is younger than this session
 
     def finish(self, *, flush: bool = False) -> None:
