@@ -1,6 +1,6 @@
-"""Cases, phases and dispatches: two clock reads, and one line in the journal outside of each.
+"""Cases, phases and dispatches. Each takes two clock reads, and writes one journal line before and one after them.
 
-Whatever goes wrong in here ends in one guard and never reaches the harness.
+No fault of ours reaches the harness: each ends in `faults.swallow`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 _current: ContextVar[OpenSpan | None] = ContextVar("scenetest_span", default=None)
 
 innermost = _current.get
-"""The innermost span of this context, which may have ended or belong to another process, as `current` tells."""
+"""Return the innermost span of this context. Unlike that of `current`, it may have ended or be of another process."""
 
 
 def current() -> OpenSpan | None:
     """Return the innermost open span of this process in this context.
 
-    Spans need not end in the context or in the order in which they began (generators, tasks, forks), so what has ended
-    or belongs to another process is stepped over.
+    With generators, tasks and forks, spans may end in another context or order than they began. So this skips spans
+    that have ended or belong to another process.
     """
     span = _current.get()
     while span is not None and (span.session is None or span.session is not active.session):
@@ -158,11 +158,11 @@ class OpenSpan:
         return self._head
 
     def as_parent(self) -> Parent:
-        """Return the span as what a case inside it continues."""
+        """Return the span as the parent of a case inside it."""
         return Parent(self.trace, self.id, self.carried)
 
     def _again(self: Self) -> Self:
-        """Return a new span of the same arguments: a decorated function may be called many times, and at once."""
+        """Return a new span with the same arguments. A decorated function may be called many times, also concurrently."""
         raise NotImplementedError
 
     def _innermost_entry(self) -> OpenSpan | None:
@@ -217,7 +217,7 @@ class OpenSpan:
                 recording.provider.is_flushed = False
 
     def _follow(self, live: Live | None) -> Mapping[str, int | str]:
-        """Be the same span as one on a provider that is not ours, and return what the journal says of that."""
+        """Take the ids of a live span, and return the fields that mark it in the journal."""
         self.live = live
         if live is None:
             return {}
@@ -284,15 +284,7 @@ class case(OpenSpan):  # noqa: N801
         mark = self._follow(live) or self.carried.fields()
         above, remote = (parent.id, parent.remote or None) if parent else (None, None)
         recording.write_open(
-            "case",
-            self.id,
-            self.trace,
-            above,
-            remote=remote,
-            suite=suite,
-            name=name,
-            attributes=attributes,
-            **mark,
+            "case", self.id, self.trace, above, remote=remote, suite=suite, name=name, attributes=attributes, **mark
         )
         self._begin(recording)
         recording.cases.add(self)

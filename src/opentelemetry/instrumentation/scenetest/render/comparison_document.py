@@ -279,9 +279,7 @@ def _sheet(titles: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], *, 
         ConditionRow(
             attribute,
             values,
-            len(set(values)) > 1 or any(", " in one or one == "unknown" for one in values)
-            if reasons
-            else len(set(values)) > 1,
+            len(set(values)) > 1 or (reasons and any(", " in one or one == "unknown" for one in values)),
             why(attribute) if reasons else "",
         )
         for attribute, values in rows

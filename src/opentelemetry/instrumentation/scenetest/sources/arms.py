@@ -45,7 +45,7 @@ def read_arms(arms: Sequence[Sequence[str]], store: str | None, jaeger: str | No
 
 
 def read(directories: Sequence[Path], *, clocks: dict[str, int] | None = None) -> list[Repetition]:
-    """Return what runs measured.
+    """Return the repetitions of runs.
 
     Args:
         directories: the run directories.
