@@ -1,4 +1,4 @@
-"""Closes all descriptors that it does not know, as a daemon does, and opens files of its own; it forks as well."""
+"""Closes all unknown descriptors, as a daemon does, opens files of its own, and forks."""
 
 import os
 import sys

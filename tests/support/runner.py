@@ -53,7 +53,7 @@ def run(
 
 
 def start(store: Path, command: Sequence[str], *options: str, stdin: int | None = None) -> subprocess.Popen[bytes]:
-    """The same, still running."""
+    """Start the same and return the running process."""
     call = [CLI, "run", "--dir", str(store), *options, "--", *command]
     environment = clean_environment()
     return subprocess.Popen(call, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -79,7 +79,7 @@ def eventually(happened: Callable[[], bool]) -> None:
 
 
 class Console:
-    """A terminal with a program at it, which has the terminal to itself: what a person sees and types."""
+    """A pseudo-terminal with a program in it. A test reads the output and presses keys."""
 
     def __init__(self, command: Sequence[str], *, rows: int = 24, columns: int = 80, stdin: int | None = None) -> None:
         self._master, slave = os.openpty()
@@ -113,11 +113,11 @@ class Console:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def hang_up(self) -> None:
-        """Close the terminal, as a connection does that breaks."""
+        """Close the terminal, as a broken connection does."""
         os.close(self._master)
 
     def is_raw(self) -> bool:
-        """Whether the program has switched off what a terminal does with keys."""
+        """Tell whether the program has put the terminal in raw mode."""
         return not termios.tcgetattr(self._master)[3] & termios.ICANON
 
     def _read(self, deadline: float) -> bool:

@@ -20,7 +20,7 @@ _NOT_KEPT = ("SCENETEST_", "OTEL_", "TORCH_DEVICE_", "TRACEPARENT", "PYTEST_", "
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """The environment of this process without what changes a recording or its looks, and with what is given."""
+    """Return this environment without variables that change a recording or its output, plus the given ones."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_KEPT)}
     return {**kept, **extra}
 

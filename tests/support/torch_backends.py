@@ -1,6 +1,6 @@
-"""Device backends that cannot be here, as installed distributions: files and a dist-info folder that names them.
+"""Fake device backends as installed distributions: files and a dist-info folder.
 
-Each writes to the file `BACKEND_TRACE` what happens to it, which is how a test knows without asking our code.
+Each backend writes what happens to it to the file `BACKEND_TRACE`. So a test can check it without our code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recorded arms that differ in one thing, or in nothing, and the only right answer."""
+"""Recorded arms that differ in one thing or nothing, with the one right answer."""
 
 from __future__ import annotations
 

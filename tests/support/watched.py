@@ -1,4 +1,4 @@
-"""A store whose runs are delivered to a backend of the test's own, and who is at work on that."""
+"""A store whose runs are delivered to a backend of the test, and the processes that deliver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def backend() -> Iterator[Backend]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "store"
-    # A port is soon somebody else's: nobody must be left who still tries to deliver to it.
+    # The port is reused soon, so no process may still deliver to it.
     end_workers(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Makes spans on a provider whose batch never leaves, then is killed."""
+"""Makes spans on a provider that never exports its batch, then is killed."""
 
 from __future__ import annotations
 

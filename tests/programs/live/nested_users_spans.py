@@ -1,4 +1,4 @@
-"""The users spans nest above and below ours."""
+"""Spans of the program lie above and below ours."""
 
 from __future__ import annotations
 

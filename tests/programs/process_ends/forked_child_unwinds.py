@@ -1,4 +1,4 @@
-"""A forked child that unwinds the parents case writes nothing of it."""
+"""A forked child that leaves the case of its parent writes nothing about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent and thrown into an asynchronous generator reaches the decorated function."""
+"""Values sent and exceptions thrown into an asynchronous generator reach the decorated function."""
 
 from __future__ import annotations
 

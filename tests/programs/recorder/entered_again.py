@@ -1,4 +1,4 @@
-"""One object entered again is a span of its own each time."""
+"""Each entry of one object is a new span."""
 
 from __future__ import annotations
 

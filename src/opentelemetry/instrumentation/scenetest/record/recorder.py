@@ -162,7 +162,7 @@ class OpenSpan:
         return Parent(self.trace, self.id, self.carried)
 
     def _again(self: Self) -> Self:
-        """Return a new span with the same arguments. A decorated function may be called many times, also concurrently."""
+        """Return a new span with the same arguments. A decorated function may be called many times at once."""
         raise NotImplementedError
 
     def _innermost_entry(self) -> OpenSpan | None:
