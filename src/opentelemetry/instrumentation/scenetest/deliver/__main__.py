@@ -4,10 +4,10 @@ Its messages go to `delivery.txt` in the run directory. What the process that ma
 `delivery.json`. If processes of the run still live, or begin to measure, it becomes the watcher again, after the batch
 in hand. It does the same if another run of the store begins. If `push` wants to deliver the run, it ends.
 
-Usage: python -m opentelemetry.instrumentation.scenetest.deliver DIRECTORY MOMENT [late]
+Usage: python -m opentelemetry.instrumentation.scenetest.deliver DIRECTORY [MOMENT [late]]
 
-MOMENT is when the run had ended, in Unix nanoseconds. With `late`, the spans that ended in processes that still hold
-their journals are delivered, too.
+MOMENT is when the run had ended, in Unix nanoseconds: now, if it is not given. With `late`, the spans that ended in
+processes that still hold their journals are delivered, too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class _OtherRunError(Exception):
 
 def main() -> None:
     """Deliver the run whose directory is the first argument."""
-    directory, moment, *late = sys.argv[1:]
+    directory, *more = sys.argv[1:]
+    moment, late = more[0] if more else str(time.time_ns()), more[1:]
     run = Path(directory)
     with delivery_state.DeliveryRole(run, layout.DELIVERY_LOCK) as role:
         if not role.held:
