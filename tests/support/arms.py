@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round, Rounds
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from support.journals import CLEAN, HARNESS_CASE, Case, Dispatch, Process, write
 
@@ -42,7 +42,7 @@ def repetition(
         )
         for i, time in enumerate([COLD_NS, *times])
     ]
-    return Repetition(run, 1000 + place, key, outcome, rounds, [0])
+    return Repetition(run, 1000 + place, key, outcome, Rounds.of(rounds), [0])
 
 
 def arms(

@@ -10,7 +10,7 @@ from support.arms import CLEAN, KEY, arms, repetition
 
 from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison, compare
 from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition, Rounds
 from opentelemetry.instrumentation.scenetest.analyse.compare.rows import Row
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Reason, Verdict
@@ -82,7 +82,7 @@ def test_different_rulers_give_no_number() -> None:
 def test_a_difference_in_the_cold_round_alone_is_no_other_ruler() -> None:
     base, measure = arms(BASE, SLOWER)
     cold, *warm = base[0].rounds
-    base[0] = replace(base[0], rounds=[replace(cold, conditions=ENABLED), *warm])
+    base[0] = replace(base[0], rounds=Rounds.of([replace(cold, conditions=ENABLED), *warm]))
     assert compare(base, measure, Options()).gate.same
     assert not compare(base, measure, Options(cold=0)).gate.same
 
@@ -152,7 +152,7 @@ def test_the_surplus_of_the_longer_arm_is_listed() -> None:
 def test_aborted_rounds_are_counted_and_left_out() -> None:
     base, measure = arms(BASE, SLOWER)
     *others, last = base[0].rounds
-    base[0] = replace(base[0], rounds=[*others, replace(last, end_ns=None, outcome="aborted")])
+    base[0] = replace(base[0], rounds=Rounds.of([*others, replace(last, end_ns=None, outcome="aborted")]))
     row = only_row(compare(base, measure, Options()))
     assert (row.failed, row.warm.rounds.shape) == (1, (8, 2))
     assert "1 round did not pass" in wording.remarks(row, Options())
@@ -161,7 +161,7 @@ def test_aborted_rounds_are_counted_and_left_out() -> None:
 def test_a_case_that_runs_again_in_one_process_is_cold_again() -> None:
     base, measure = arms(BASE, SLOWER)
     again = [replace(one, start_ns=one.start_ns + 10**9, end_ns=(one.end_ns or 0) + 10**9) for one in base[0].rounds]
-    base[0] = replace(base[0], rounds=[*base[0].rounds, *again], begins=[0, 4])
+    base[0] = replace(base[0], rounds=Rounds.of([*base[0].rounds, *again]), begins=[0, 4])
     row = only_row(compare(base, measure, Options()))
     assert row.evidence.order.pairs == 4
     assert row.warm.rounds.shape == (8, 3)
@@ -215,7 +215,7 @@ def test_a_name_that_no_arm_measured_is_bad_input_with_those_that_it_did() -> No
 
 
 def under(conditions: Mapping[str, Value], one: Repetition) -> Repetition:
-    return replace(one, rounds=[replace(each, conditions=conditions) for each in one.rounds])
+    return replace(one, rounds=Rounds.of(replace(each, conditions=conditions) for each in one.rounds))
 
 
 def test_different_revisions_on_the_same_native_build_are_a_warning() -> None:
@@ -229,9 +229,7 @@ def test_different_revisions_on_the_same_native_build_are_a_warning() -> None:
 
 def test_runs_from_different_hosts_are_a_warning() -> None:
     base, measure = arms(BASE, SLOWER, of_measure={**CLEAN, "host.name": "b"})
-    base = [
-        replace(one, rounds=[replace(r, conditions={**CLEAN, "host.name": "a"}) for r in one.rounds]) for one in base
-    ]
+    base = [under({**CLEAN, "host.name": "a"}, one) for one in base]
     assert compare(base, measure, Options()).warnings == ("the runs are from different hosts: a, b",)
 
 

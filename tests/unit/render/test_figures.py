@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.series import Series, Timed
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Round, Rounds
+from opentelemetry.instrumentation.scenetest.analyse.compare.series import USES, Series
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
 from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument
 from opentelemetry.instrumentation.scenetest.render.html.figures import Figure, over_time
@@ -16,8 +18,9 @@ MS = 1_000_000
 
 
 def figure(rounds: int, time_of: Callable[[int], int]) -> Figure:
-    timed = [Timed(one, one * MS, one * MS + time_of(one), time_of(one), "used", "pass") for one in range(rounds)]
-    series = {Arm.BASE: (Series("base-1", tuple(timed), 0),), Arm.MEASURE: ()}
+    of = Rounds.of(Round(one * MS, one * MS + time_of(one), "pass", False, {}) for one in range(rounds))
+    used = np.full(rounds, USES.index("used"), np.int8)
+    series = {Arm.BASE: (Series("base-1", of, of.ends - of.starts, used, 0),), Arm.MEASURE: ()}
     return over_time(CaseDocument({}, "S::c", {}, "", {}, "", [], ("dispatch",), series))
 
 

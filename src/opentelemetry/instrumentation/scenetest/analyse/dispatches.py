@@ -65,6 +65,40 @@ class Dispatches(Sequence[Span]):
         times = zip(self._starts, self._ends, strict=True)
         return [time for place, time in enumerate(times) if place not in open_ones]
 
+    def starts(self) -> array[int]:
+        """Return when each began, in monotonic nanoseconds."""
+        self._sort()
+        return self._starts
+
+    def ends(self) -> array[int]:
+        """Return when each ended, the same; its start where it has no end."""
+        self._sort()
+        return self._ends
+
+    def span_ids(self) -> Iterator[str]:
+        """Yield the id of each, in the order of their starts."""
+        self._sort()
+        for place, number in enumerate(self._ids):
+            kept = self._kept.get(place)
+            yield f"{number:016x}" if kept is None else kept.span_id
+
+    def alike(self) -> list[tuple[int, Span]]:
+        """Return the places from which on those that are like the others are like one of them, each with that one."""
+        self._sort()
+        return list(zip(self._model_begins, self._models, strict=True))
+
+    def own(self) -> dict[int, Span]:
+        """Return by place those that are not like the others."""
+        self._sort()
+        return self._kept
+
+    def is_flat(self) -> bool:
+        """Tell whether none lies inside another."""
+        above = {kind.parent_id or "" for kind in self.kinds()}
+        if not above.isdisjoint(kept.span_id for kept in self._kept.values()):
+            return False
+        return {int(one, 16) for one in above if one}.isdisjoint(self._ids)
+
     def kinds(self) -> list[Span]:
         """Return one dispatch of each kind that is alike in all but its own numbers."""
         return [*self._models, *self._kept.values()]

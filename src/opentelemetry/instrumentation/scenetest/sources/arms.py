@@ -73,8 +73,7 @@ def read_together(
     """
     from opentelemetry.instrumentation.scenetest.sources import repetitions
 
-    loaded = [[runs.load(path) for path in arm] for arm in arms]
-    given = list(chain.from_iterable(loaded))
+    given = [runs.load(path) for path in chain.from_iterable(arms)]
     others = _beside(given)
     clocks = {} if clocks is None else clocks
     for boot, offset in _clocks([*given, *others]).items():
@@ -82,14 +81,15 @@ def read_together(
     activity: tuple[Busy, ...] = tuple(
         dict.fromkeys(busy for run in (*given, *others) for busy in repetitions.busy_of(run, clocks))
     )
-    return [
-        [
-            replace(one, activity=activity)
-            for run in arm
-            for one in repetitions.of_run(run, str(run.path) if by_path else run.path.name, clocks)
-        ]
-        for arm in loaded
-    ]
+    given.reverse()
+    found: list[list[Repetition]] = []
+    for arm in arms:
+        found.append([])
+        for path in arm:
+            run = given.pop()  # a run of a million dispatches is not kept beside its repetitions
+            label = str(path) if by_path else path.name
+            found[-1] += [replace(one, activity=activity) for one in repetitions.of_run(run, label, clocks)]
+    return found
 
 
 def _clocks(given: Iterable[Run]) -> Mapping[str, int]:

@@ -17,9 +17,8 @@ from urllib.parse import parse_qsl
 
 import requests
 
-from opentelemetry.instrumentation.scenetest.analyse.compare import concurrency
 from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Key, Rank, Repetition, Round, Rounds
 from opentelemetry.instrumentation.scenetest.analyse.runs import name_inside
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
@@ -260,10 +259,10 @@ def _repetitions(backend: _Backend, spans: list[JaegerSpan], asked: Mapping[str,
         of_case = [(span.trace_id, span.parent_id) for span in members]
         passes = [cases[one] for one in dict.fromkeys(of_case) if one in cases]
         outcomes = [str(one.attributes[_RESULT["case"]]) for one in passes]
-        rounds = [
+        rounds = Rounds.of(
             _round(span, with_inner(ranks.get("/".join(span.id), {}), _pid(span), map(_inner, inside[span.id])))
             for span in members
-        ]
+        )
         begins = [i for i, one in enumerate(of_case) if i == 0 or one != of_case[i - 1]]
         yield Repetition(
             run=run,
@@ -280,12 +279,12 @@ def _repetitions(backend: _Backend, spans: list[JaegerSpan], asked: Mapping[str,
         )
 
 
-def _busy(span: JaegerSpan, rounds: list[Round], begins: list[int]) -> Iterator[Busy]:
+def _busy(span: JaegerSpan, rounds: Rounds, begins: list[int]) -> Iterator[Busy]:
     of = span.resource
     machine = next((str(one) for key in ("scenetest.boot_id", "host.name") if (one := of.get(key))), "")
     parent = of.get("process.parent_pid")
     above = frozenset([] if parent is None else [process_id(_run(span), int(parent))])
-    for start, end in concurrency.spans([one.start_ns for one in rounds], [one.end_ns for one in rounds], begins):
+    for start, end in rounds.times(begins):
         yield Busy(machine, process_id(_run(span), _pid(span)), above, start, end)
 
 

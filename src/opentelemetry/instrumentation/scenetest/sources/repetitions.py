@@ -7,18 +7,31 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import PurePath
 from statistics import fmean
 from typing import TypeVar
 
-from opentelemetry.instrumentation.scenetest.analyse.compare import concurrency
+import numpy as np
+
 from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
 from opentelemetry.instrumentation.scenetest.analyse.compare.gate import RULER_HASH
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH, Key, Rank, Repetition, Round
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import (
+    DISPATCH,
+    Key,
+    Kind,
+    Kinds,
+    Rank,
+    Repetition,
+    Round,
+    Rounds,
+)
+from opentelemetry.instrumentation.scenetest.analyse.dispatches import Dispatches
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, passes
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run, by_round, given, name_inside
 from opentelemetry.instrumentation.scenetest.conditions.table import RULER
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
+from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, has_records
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Span
 
@@ -38,12 +51,14 @@ class Member:
     Attributes:
         outcome: of the case.
         pressure: the CPU pressure while it ran.
-        rounds: its outermost dispatches, each with those inside it.
+        id: that of its first dispatch.
+        rounds: its outermost dispatches.
     """
 
     outcome: str
     pressure: Value | None
-    rounds: Sequence[tuple[Span, Sequence[Span]]]
+    id: str
+    rounds: Rounds
 
 
 def of_run(run: Run, label: str, clocks: Mapping[str, int] | None = None) -> list[Repetition]:
@@ -55,15 +70,15 @@ def of_run(run: Run, label: str, clocks: Mapping[str, int] | None = None) -> lis
         clocks: by boot of a machine, its wall clock minus its monotonic one, the same for all runs. Without it each
             process's own anchor counts, between which somebody may have set the clock.
     """
-    native = run.native()
+    native: Sequence[Placed[Enclosing]] = run.native().spans if has_records(run.path) else ()
     outermost = {
         one.span_id: dispatch.span_id
-        for process in (run.processes if native.spans else ())
+        for process in (run.processes if native else ())
         for dispatch, inside in by_round([one for _, one in process.all_dispatches()])
         for one in (dispatch, *inside)
     }
-    ranks = ranks_of(native.spans, lambda owner: outermost.get(owner.span.span_id, owner.span.span_id))
-    device = device_names(native.spans)
+    ranks = ranks_of(native, lambda owner: outermost.get(owner.span.span_id, owner.span.span_id))
+    device = device_names(native)
     families = _families(run)
     return [
         one
@@ -256,63 +271,94 @@ class _Reading:
     def groups(self) -> dict[Key, list[Member]]:
         """Return the passes of each case, and of each callable outside any case."""
         found: dict[Key, list[Member]] = {}
+        command: list[str] = [str(word) for word in self.process.record.facts.get("command") or ()]
         for case in self.process.cases:
             if case.dispatches:
                 attributes = case.span.attributes
                 key = key_of(case.span.suite, case.span.name, {**case.span.conditions, **attributes}, attributes)
-                member = Member(case.span.outcome, attributes.get(PRESSURE), by_round(case.dispatches))
-                found.setdefault(key, []).append(member)
-        command: list[str] = [str(word) for word in self.process.record.facts.get("command") or ()]
-        outside: dict[Key, list[tuple[Span, Sequence[Span]]]] = {}
-        for dispatch, inside in by_round(self.process.dispatches):
-            key = key_outside(self.process.script, command, dispatch.attributes.get(CALLABLE))
-            outside.setdefault(key, []).append((dispatch, inside))
-        for key, rounds in outside.items():
-            found.setdefault(key, []).append(Member("pass", None, rounds))
+                first, rounds = self._rounds(case.dispatches)
+                found.setdefault(key, []).append(Member(case.span.outcome, attributes.get(PRESSURE), first, rounds))
+        for callable_name, dispatches in self._outside():
+            key = key_outside(self.process.script, command, callable_name)
+            first, rounds = self._rounds(dispatches)
+            found.setdefault(key, []).append(Member("pass", None, first, rounds))
         return found
+
+    def _outside(self) -> Iterable[tuple[Value | None, Dispatches | Sequence[tuple[Span, Sequence[Span]]]]]:
+        """Return what lies outside any case, by callable."""
+        dispatches = self.process.dispatches
+        if dispatches and not dispatches.own() and dispatches.is_flat():
+            return [(None, dispatches)]
+        found: dict[Value | None, list[tuple[Span, Sequence[Span]]]] = {}
+        for dispatch, inside in by_round(dispatches):
+            found.setdefault(dispatch.attributes.get(CALLABLE), []).append((dispatch, inside))
+        return found.items()
 
     def busy(self, members: Iterable[Member]) -> Iterator[Busy]:
         """Yield when the process dispatched for them."""
-        pid = self.process.record.pid
+        process = process_id(self.run.id or str(self.run.path), self.process.record.pid)
         for member in members:
-            dispatches = [dispatch for dispatch, _ in member.rounds]
-            starts = [self._at(one.start_ns) for one in dispatches]
-            ends = [None if one.end_ns is None else self._at(one.end_ns) for one in dispatches]
-            for start, end in concurrency.spans(starts, ends, [0]):
-                process = process_id(self.run.id or str(self.run.path), pid)
-                yield Busy(boot_of(self.process), process, self.families[pid], start, end)
+            for start, end in member.rounds.times([0]):
+                yield Busy(boot_of(self.process), process, self.families[self.process.record.pid], start, end)
 
     def repetitions(self) -> Iterator[Repetition]:
         """Yield what the process measured of each case."""
         for key, members in self.groups().items():
-            rounds: list[Round] = []
-            begins: list[int] = []
-            for member in members:
-                begins.append(len(rounds))
-                rounds += [self._round(dispatch, inside) for dispatch, inside in member.rounds]
             yield Repetition(
                 run=self.label,
                 pid=self.process.record.pid,
                 key=key,
                 outcome=next((one.outcome for one in members if one.outcome != "pass"), "pass"),
-                rounds=rounds,
-                begins=begins,
+                rounds=Rounds.joined([one.rounds for one in members]),
+                begins=[0, *accumulate(len(one.rounds) for one in members[:-1])],
                 device_names=self.device,
-                id=members[0].rounds[0][0].span_id,
+                id=members[0].id,
                 failed=_why_failed(self.run, self.process),
                 pressure=mean_pressure(one.pressure for one in members),
                 busy=tuple(self.busy(members)),
             )
 
+    def _rounds(self, dispatches: Dispatches | Sequence[tuple[Span, Sequence[Span]]]) -> tuple[str, Rounds]:
+        """Return the id of the first round, and all of them.
+
+        Args:
+            dispatches: at least one; with those inside each, where there are any.
+        """
+        if isinstance(dispatches, Dispatches) and dispatches.is_flat():
+            return next(dispatches.span_ids()), self._flat(dispatches)
+        pairs = by_round(dispatches) if isinstance(dispatches, Dispatches) else dispatches
+        return pairs[0][0].span_id, Rounds.of(self._round(dispatch, inside) for dispatch, inside in pairs)
+
+    def _flat(self, dispatches: Dispatches) -> Rounds:
+        """Return dispatches of which none lies inside another: those that are alike need no look at each."""
+        kinds, kind_of = Kinds(), np.empty(len(dispatches), np.int32)
+        for begin, model in dispatches.alike():
+            kind_of[begin:] = kinds.place(self._kind(model))
+        for place, dispatch in dispatches.own().items():
+            kind_of[place] = kinds.place(self._kind(dispatch))
+        with_ranks = enumerate(map(self.ranks.get, dispatches.span_ids() if self.ranks else ()))
+        return Rounds(
+            np.array(dispatches.starts(), np.int64) + self.offset_ns,
+            np.array(dispatches.ends(), np.int64) + self.offset_ns,
+            kind_of,
+            kinds.all,
+            {place: ranks for place, ranks in with_ranks if ranks},
+        )
+
+    def _kind(self, dispatch: Span) -> Kind:
+        waited_for = bool(dispatch.attributes.get(NOT_WAITED_FOR))
+        return Kind(dispatch.outcome, waited_for, dispatch.end_ns is not None, self._conditions(dispatch))
+
     def _round(self, dispatch: Span, inside: Sequence[Span]) -> Round:
         pid = self.process.record.pid
         inner = [(name_inside(one.attributes), _duration(one)) for one in inside]
+        kind = self._kind(dispatch)
         return Round(
             start_ns=self._at(dispatch.start_ns),
             end_ns=None if dispatch.end_ns is None else self._at(dispatch.end_ns),
-            outcome=dispatch.outcome,
-            waited_for=bool(dispatch.attributes.get(NOT_WAITED_FOR)),
-            conditions=self._conditions(dispatch),
+            outcome=kind.outcome,
+            waited_for=kind.waited_for,
+            conditions=kind.conditions,
             ranks=with_inner(self.ranks.get(dispatch.span_id, {}), pid, inner),
         )
 

@@ -212,11 +212,9 @@ def _at_once(repetitions: Iterable[Repetition]) -> AtOnce:
 
 def _conditions(one: Repetition, options: Options, busy: AtOnce) -> Iterable[Mapping[str, Value]]:
     """Yield the conditions of the warm rounds; where there is none, those of all rounds."""
-    cold = cold_ones(one, options.cold)
-    warm = [each for i, each in enumerate(one.rounds) if i not in cold] or one.rounds
+    warm = ~cold_ones(one, options.cold)
     concurrency = max((busy[time] for time in one.busy), default=1)
-    # Mostly they are one object for all rounds, of which there may be a hundred thousand.
-    for conditions in {id(each.conditions): each.conditions for each in warm}.values():
+    for conditions in one.rounds.conditions(warm if warm.any() else ~warm):
         yield {**conditions, CONCURRENCY: concurrency}
 
 

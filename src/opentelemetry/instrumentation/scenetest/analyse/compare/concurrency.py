@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 CONCURRENCY = "concurrency"
 """The condition of a repetition: how many processes dispatched at the same time, itself included. 1 is alone."""
@@ -34,21 +33,6 @@ class Busy:
     def is_of_one_family(self, other: Busy) -> bool:
         """Whether one process is the other one, or was started by it."""
         return self.process == other.process or self.process in other.above or other.process in self.above
-
-
-def spans(starts: Sequence[int], ends: Sequence[int | None], begins: Sequence[int]) -> list[tuple[int, int]]:
-    """Return first start and last end of each pass of a case in one process.
-
-    Args:
-        starts: when each dispatch began, in order.
-        ends: when it ended; None when it never returned.
-        begins: the indices at which a pass begins.
-    """
-    return [
-        (starts[first], max(end or start for start, end in zip(starts[first:last], ends[first:last], strict=True)))
-        for first, last in pairwise([*begins, len(starts)])
-        if first < last
-    ]
 
 
 def at_once(busy: Iterable[Busy]) -> dict[Busy, int]:

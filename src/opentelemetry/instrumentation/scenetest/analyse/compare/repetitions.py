@@ -5,15 +5,22 @@ The same from journals and from a backend, so that both give the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from opentelemetry.instrumentation.scenetest.analyse.compare.concurrency import Busy
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, Value
 
 DISPATCH = "dispatch"
 """The row of the wall time of a dispatch, beside the names of native spans and figures."""
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 _NOTHING = (None, NOT_RECORDED)
 
@@ -85,10 +92,133 @@ class Round:
     conditions: Mapping[str, Value]
     ranks: Mapping[int, Rank] = field(default_factory=dict[int, Rank])
 
+
+class Kind(NamedTuple):
+    """What rounds have in common that differ in their times only.
+
+    Attributes:
+        outcome: of the dispatch.
+        waited_for: as in `Round`.
+        returned: whether there is an end.
+        conditions: those of the process and of the case.
+    """
+
+    outcome: str
+    waited_for: bool
+    returned: bool
+    conditions: Mapping[str, Value]
+
     @property
     def ended(self) -> bool:
-        """Whether it ran to its end; of one that nobody waited for the native spans say so."""
+        """Whether such a round ran to its end; of one that nobody waited for the native spans say so."""
         return self.outcome == "pass" or (self.waited_for and self.outcome == "unknown")
+
+
+class Kinds:
+    """The kinds of some rounds, each once. Conditions count as alike where they are one object."""
+
+    def __init__(self) -> None:
+        self.all: list[Kind] = []
+        self._places: dict[tuple[str, bool, bool, int], int] = {}
+
+    def place(self, kind: Kind) -> int:
+        """Return the place of a kind; it is added where it is new."""
+        place = self._places.setdefault((*kind[:3], id(kind.conditions)), len(self.all))
+        if place == len(self.all):
+            self.all.append(kind)
+        return place
+
+
+class Rounds(Sequence[Round]):
+    """Rounds in time order, as columns: a million of them take 20 MB, where a million objects take a gigabyte.
+
+    Args:
+        starts: when each began, Unix nanoseconds.
+        ends: when each ended, the same; its start where it never returned.
+        kind_of: for each, the place of its kind.
+        kinds: what rounds have in common.
+        ranks: by place, the native times of those that have any.
+    """
+
+    def __init__(
+        self,
+        starts: Integers,
+        ends: Integers,
+        kind_of: NDArray[np.int32],
+        kinds: Sequence[Kind],
+        ranks: Mapping[int, Mapping[int, Rank]],
+    ) -> None:
+        self.starts, self.ends, self.kind_of, self.kinds, self.ranks = starts, ends, kind_of, kinds, ranks
+
+    @classmethod
+    def of(cls, rounds: Iterable[Round]) -> Rounds:
+        """Return rounds that are given one by one."""
+        given, kinds = list(rounds), Kinds()
+        kind_of = [Kind(one.outcome, one.waited_for, one.end_ns is not None, one.conditions) for one in given]
+        return cls(
+            np.array([one.start_ns for one in given], np.int64),
+            np.array([one.start_ns if one.end_ns is None else one.end_ns for one in given], np.int64),
+            np.array([kinds.place(kind) for kind in kind_of], np.int32),
+            kinds.all,
+            {place: one.ranks for place, one in enumerate(given) if one.ranks},
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rounds]) -> Rounds:
+        """Return the rounds of several passes, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        kinds, kind_of, ranks, begin = Kinds(), list[NDArray[np.int32]](), dict[int, Mapping[int, Rank]](), 0
+        for part in parts:
+            kind_of.append(np.array([kinds.place(kind) for kind in part.kinds], np.int32)[part.kind_of])
+            ranks |= {begin + place: of_round for place, of_round in part.ranks.items()}
+            begin += len(part)
+        starts, ends = np.concatenate([one.starts for one in parts]), np.concatenate([one.ends for one in parts])
+        return cls(starts, ends, np.concatenate(kind_of), kinds.all, ranks)
+
+    def where(self, holds: Callable[[Kind], bool]) -> Booleans:
+        """Tell for each round whether something holds for its kind."""
+        return np.array([holds(kind) for kind in self.kinds], np.bool_)[self.kind_of]
+
+    def conditions(self, chosen: Booleans) -> list[Mapping[str, Value]]:
+        """Return the different conditions of some of the rounds, in the order in which they are first met."""
+        if len(self.kinds) == 1:  # as mostly
+            return [self.kinds[0].conditions] if chosen.any() else []
+        places, first = np.unique(self.kind_of[chosen], return_index=True)
+        in_order = [self.kinds[int(places[i])].conditions for i in np.argsort(first)]
+        return list({id(conditions): conditions for conditions in in_order}.values())
+
+    def times(self, begins: Sequence[int]) -> list[tuple[int, int]]:
+        """Return first start and last end of each pass of a case in one process.
+
+        Args:
+            begins: the places at which a pass begins.
+        """
+        return [
+            (int(self.starts[first]), int(self.ends[first:last].max()))
+            for first, last in pairwise([*begins, len(self)])
+            if first < last
+        ]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Round]: ...
+
+    def __getitem__(self, index: int | slice) -> Round | list[Round]:
+        if isinstance(index, slice):
+            return [self._round(place) for place in range(len(self))[index]]
+        return self._round(range(len(self))[index])
+
+    def _round(self, place: int) -> Round:
+        kind = self.kinds[int(self.kind_of[place])]
+        end = int(self.ends[place]) if kind.returned else None
+        ranks = self.ranks.get(place, {})
+        return Round(int(self.starts[place]), end, kind.outcome, kind.waited_for, kind.conditions, ranks)
 
 
 @dataclass(frozen=True)
@@ -114,7 +244,7 @@ class Repetition:
     pid: int
     key: Key
     outcome: str
-    rounds: Sequence[Round]
+    rounds: Rounds
     begins: Sequence[int]
     device_names: frozenset[str] = frozenset()
     id: str = ""

@@ -16,7 +16,7 @@ from opentelemetry.instrumentation.scenetest.analyse.compare.series import Serie
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
 from opentelemetry.instrumentation.scenetest.analyse.stats.fit import floor, tick
 from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm, order
-from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import Warm, warm_rounds
+from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import Floats, Warm, warm_rounds
 from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import (
     Evidence,
     Reason,
@@ -177,15 +177,15 @@ def described(key: Key, repetitions: Sequence[Repetition], options: Options) -> 
     names = list(dict.fromkeys(name for one in repetitions for name in _names_of(one)))
     parts = (DISPATCH,) if DISPATCH in names or not names else (names[0],)
     shown = [series(one, parts, options.cold) for one in repetitions]
-    longest = max((len(one.rounds) for one in shown), default=0)
+    longest = max(map(len, shown), default=0)
     group: Group = {Arm.BASE: repetitions, Arm.MEASURE: ()}
     return CaseRows(key, group, (), {Arm.BASE: tuple(one.cut(options.cold, longest) for one in shown)}, parts)
 
 
-def warm_of(row: Row, arm: Arm) -> list[float]:
+def warm_of(row: Row, arm: Arm) -> Floats:
     """Return the warm rounds of a row's paired repetitions of one arm, for what is shown and never judged."""
     order = row.evidence.order
-    return [float(time) for i in (order.base if arm is Arm.BASE else order.measure) for time in row.warm.rounds[i]]
+    return row.warm.rounds[list(order.base if arm is Arm.BASE else order.measure)].ravel()
 
 
 def _names(group: Group) -> list[str]:
@@ -209,10 +209,10 @@ def _of_arm(group: Group, arm: Arm) -> set[str]:
 
 
 def _names_of(repetition: Repetition) -> Iterable[str]:
-    for one in repetition.rounds:
-        if not one.waited_for:
-            yield DISPATCH
-        for rank in one.ranks.values():
+    if repetition.rounds.where(lambda kind: not kind.waited_for).any():
+        yield DISPATCH
+    for ranks in repetition.rounds.ranks.values():
+        for rank in ranks.values():
             yield from rank.durations
 
 
@@ -240,12 +240,12 @@ def _row(role: Role, parts: tuple[str, ...], group: Group, options: Options, bus
     arms = [arm for arm in Arm for _ in group[arm]]
     read = [series(one, parts, options.cold) for one in repetitions]
     counted = [one.candidates for one in read]
-    warm = warm_rounds([[one.time_ns or 0 for one in rounds] for rounds in counted], options.cold)
+    warm = warm_rounds([one.times[chosen] for one, chosen in zip(read, counted, strict=True)], options.cold)
     kept = warm.kept if warm.rounds.size else ()
     in_time = order(
         [arms[i] for i in kept],
-        [counted[i][warm.cold].start_ns for i in kept],
-        [counted[i][-1].end_ns or counted[i][-1].start_ns for i in kept],
+        [int(read[i].of.starts[counted[i][warm.cold]]) for i in kept],
+        [int(read[i].of.ends[counted[i][-1]]) for i in kept],
     )
     used = [repetitions[kept[i]] for i in in_time.used]
     at_once = max((busy[time] for one in used for time in one.busy), default=1)
@@ -281,7 +281,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _floor(parts: tuple[str, ...], group: Group, read: Sequence[Series], options: Options) -> float:
     repetitions = [*group[Arm.BASE], *group[Arm.MEASURE]]
-    raw = np.array([each.time_ns for one in read for each in one.candidates], dtype=np.float64)
+    raw = np.concatenate([one.times[one.candidates] for one in read])
     device = any(one.device_names.issuperset(parts) for one in repetitions)
     bases = len(group[Arm.BASE])
     base, measure = (fmean(one.inside for one in of_arm) for of_arm in (read[:bases], read[bases:]))

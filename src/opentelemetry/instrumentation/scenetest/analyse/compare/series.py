@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Literal, TypeAlias
 
-from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import DISPATCH, Repetition, Round
+import numpy as np
+from numpy.typing import NDArray
+
+from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import (
+    DISPATCH,
+    Booleans,
+    Integers,
+    Rank,
+    Repetition,
+    Rounds,
+)
 from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import round_total
 
 Use: TypeAlias = Literal["used", "cold", "not used", "lacking", "failed"]
 """What became of a round: `lacking` one of the chosen spans, `failed` where it did not pass."""
 
-_CANDIDATE: Use = "not used"
+USES: tuple[Use, ...] = ("used", "cold", "not used", "lacking", "failed")
+NO_TIME = -(1 << 63)
+
+_COLD = USES.index("cold")
+_CANDIDATE = USES.index("not used")
 
 
 @dataclass(frozen=True)
@@ -37,28 +50,46 @@ class Timed:
     outcome: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series:
-    """One row in one repetition.
+    """One row in one repetition, as columns.
 
     Attributes:
         run: its run.
-        rounds: all of its rounds, in order.
+        of: all rounds of the repetition, in order.
+        times: what each took in nanoseconds; `NO_TIME` where it lacks a chosen span or did not pass.
+        uses: what became of each, as its place in `USES`.
         inside: how many markers were written inside the chosen spans in a round, on average.
     """
 
     run: str
-    rounds: tuple[Timed, ...]
+    of: Rounds
+    times: Integers
+    uses: NDArray[np.int8]
     inside: float
 
+    def __len__(self) -> int:
+        return len(self.times)
+
     @property
-    def candidates(self) -> list[Timed]:
-        """The rounds that have a time, but for those that were cold again."""
-        return [one for one in self.rounds if one.time_ns is not None and one.use != "cold"]
+    def rounds(self) -> list[Timed]:
+        """All of its rounds, in order."""
+        return [self.timed(number) for number in range(len(self))]
+
+    def timed(self, number: int) -> Timed:
+        """Return one round."""
+        one, time = self.of[number], int(self.times[number])
+        use = USES[int(self.uses[number])]
+        return Timed(number, one.start_ns, one.end_ns, None if time == NO_TIME else time, use, one.outcome)
+
+    @property
+    def candidates(self) -> Integers:
+        """The numbers of the rounds that have a time, but for those that were cold again."""
+        return np.flatnonzero((self.times != NO_TIME) & (self.uses != _COLD))
 
     def count(self, use: Use) -> int:
         """Return how many rounds were put to this use."""
-        return sum(1 for one in self.rounds if one.use == use)
+        return int(np.count_nonzero(self.uses == USES.index(use)))
 
     def cut(self, cold: int, warm: int) -> Series:
         """Return it with its first rounds marked as cold, and the next ones as used.
@@ -67,55 +98,53 @@ class Series:
             cold: how many are dropped at the start.
             warm: how many are used after them.
         """
-        chosen = self.candidates
-        uses: dict[int, Use] = {one.number: "cold" for one in chosen[:cold]}
-        uses |= {one.number: "used" for one in chosen[cold : cold + warm]}
-        rounds = (
-            one if (use := uses.get(one.number, one.use)) == one.use else replace(one, use=use) for one in self.rounds
-        )
-        return replace(self, rounds=tuple(rounds))
+        chosen, uses = self.candidates, np.array(self.uses)
+        uses[chosen[:cold]] = _COLD
+        uses[chosen[cold : cold + warm]] = USES.index("used")
+        return replace(self, uses=uses)
 
 
-def cold_ones(repetition: Repetition, cold: int, *, first: bool = True) -> set[int]:
-    """Return the numbers of the rounds that are cold because something began there: the case, or a second Worker.
+def cold_ones(repetition: Repetition, cold: int, *, first: bool = True) -> Booleans:
+    """Tell for each round whether it is cold because something began there: the case, or a second Worker.
 
     Args:
         repetition: the rounds.
         cold: how many are cold after each beginning.
         first: those of the first beginning, too.
     """
-    begins = repetition.begins if first else [begin for begin in repetition.begins if begin]
-    return {begin + i for begin in begins for i in range(min(cold, len(repetition.rounds)))}
+    found = np.zeros(len(repetition.rounds), np.bool_)
+    for begin in repetition.begins:
+        if begin or first:
+            found[begin : begin + cold] = True
+    return found
 
 
 def series(repetition: Repetition, parts: tuple[str, ...], cold: int) -> Series:
     """Return one row of a repetition; how many rounds are dropped at its start is found for all of them together."""
-    again = cold_ones(repetition, cold, first=False)
-    rounds = [_timed(i, one, parts, again) for i, one in enumerate(repetition.rounds)]
-    counted = [repetition.rounds[one.number] for one in rounds if one.use == _CANDIDATE]
-    inside = fmean(_inside(one, parts) for one in counted) if counted else 0.0
-    return Series(repetition.run, tuple(rounds), inside)
+    rounds = repetition.rounds
+    ended = rounds.where(lambda kind: kind.ended)
+    times = np.where(ended, _times(rounds, parts), NO_TIME)
+    uses = np.full(len(rounds), _CANDIDATE, np.int8)
+    uses[times == NO_TIME] = USES.index("lacking")
+    uses[cold_ones(repetition, cold, first=False)] = _COLD
+    uses[~ended] = USES.index("failed")
+    counted = np.count_nonzero(uses == _CANDIDATE)
+    inside = sum(_inside(ranks, parts) for place, ranks in rounds.ranks.items() if uses[place] == _CANDIDATE)
+    return Series(repetition.run, rounds, times, uses, inside / counted if counted else 0.0)
 
 
-def time_of(one: Round, parts: Sequence[str]) -> int | None:
-    """Return what a round took under these names, in ns; None where it lacks one of them."""
-    if tuple(parts) == (DISPATCH,):
-        return None if one.waited_for or one.end_ns is None else one.end_ns - one.start_ns
-    return round_total({pid: rank.durations.items() for pid, rank in one.ranks.items()}, parts)
+def _times(rounds: Rounds, parts: tuple[str, ...]) -> Integers:
+    """Return what each round took under these names, in ns; `NO_TIME` where it lacks one of them."""
+    if parts == (DISPATCH,):
+        timed = rounds.where(lambda kind: kind.returned and not kind.waited_for)
+        return np.where(timed, rounds.ends - rounds.starts, NO_TIME)
+    times = np.full(len(rounds), NO_TIME, np.int64)
+    for place, ranks in rounds.ranks.items():
+        total = round_total({pid: rank.durations.items() for pid, rank in ranks.items()}, parts)
+        times[place] = NO_TIME if total is None else total
+    return times
 
 
-def _timed(number: int, one: Round, parts: tuple[str, ...], again: set[int]) -> Timed:
-    time = time_of(one, parts) if one.ended else None
-    use: Use = _CANDIDATE
-    if not one.ended:
-        use = "failed"
-    elif number in again:
-        use = "cold"
-    elif time is None:
-        use = "lacking"
-    return Timed(number, one.start_ns, one.end_ns, time, use, one.outcome)
-
-
-def _inside(one: Round, parts: tuple[str, ...]) -> int:
+def _inside(ranks: Mapping[int, Rank], parts: tuple[str, ...]) -> int:
     """How many markers the rank with the most of them wrote inside the chosen spans."""
-    return max((sum(rank.inside.get(name, 0) for name in parts) for rank in one.ranks.values()), default=0)
+    return max((sum(rank.inside.get(name, 0) for name in parts) for rank in ranks.values()), default=0)

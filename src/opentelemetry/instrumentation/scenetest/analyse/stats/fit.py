@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import expm1, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import nctdtrinc, stdtr, stdtrit
 
 from .order import Arm
@@ -100,7 +101,7 @@ def fit(logs: Floats, arms: Sequence[Arm]) -> Fit:
     )
 
 
-def tick(raw: Floats, *, device: bool = False) -> float:
+def tick(raw: Floats | NDArray[np.int64], *, device: bool = False) -> float:
     """The step in which a clock counts, in ns, read off the durations themselves.
 
     Args:
@@ -109,7 +110,7 @@ def tick(raw: Floats, *, device: bool = False) -> float:
     """
     if len(raw) < FEWEST_FOR_TICK:
         return DEVICE_TICK_NS if device else 1
-    return int(np.gcd.reduce(np.diff(np.unique(raw.astype(np.int64))))) or 1
+    return int(np.gcd.reduce(np.diff(np.unique(raw.astype(np.int64, copy=False))))) or 1
 
 
 def floor(tick_ns: float, resolution_ns: float = 100.0, child_spans: tuple[float, float] = (0.0, 0.0)) -> float:

@@ -61,7 +61,7 @@ def round_total(spans: Mapping[object, Iterable[tuple[str, int]]], names: Collec
     return max(totals, default=None)
 
 
-def warm_rounds(series: Sequence[Sequence[float] | Floats], cold: int = 1) -> Warm:
+def warm_rounds(series: Sequence[Sequence[float] | Floats | NDArray[np.int64]], cold: int = 1) -> Warm:
     """Cut every repetition to the same warm rounds, without looking at which arm it is of.
 
     All use the first k warm rounds, k being the smallest number left: a minimum over more rounds is lower by itself.
