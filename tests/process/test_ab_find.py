@@ -57,7 +57,7 @@ def test_find_takes_its_shift_as_the_margin_within_which_equal_arms_are_the_same
 
 
 def test_a_spent_budget_ends_with_what_could_not_be_told(tmp_path: Path) -> None:
-    done = ab(tmp_path, "--find", "0.01", "--budget", "1s", "--no-warm-up", "--arm", "base=.")
+    done = ab(tmp_path, "--find", "0.01", "--budget", "0.01s", "--no-warm-up", "--arm", "base=.")
     assert len(recorded(tmp_path)) == 2
     assert "the budget allows no more than 1 pair" in done.stderr
     assert "1 pair can't tell a change from noise; run 3 more" in done.stdout

@@ -1,6 +1,6 @@
 """A benchmark that owns its Worker: no SceneTestCase; runs, submissions that are waited for, late, or never."""
 
-import sys
+import argparse
 import time
 
 from simpler.task_interface import ArgDirection as D
@@ -12,10 +12,10 @@ def scale(values: list[float]) -> None:
     values[:] = [2 * value for value in values]
 
 
-def main(how: str, runs: int) -> None:
+def main(how: str, platform: str, runs: int) -> None:
     args = TaskArgs()
     args.add_tensor([1.0, 2.0], D.INOUT)
-    worker = Worker(level=2, device_id=0, platform="a2a3sim", runtime="tensormap_and_ringbuffer")
+    worker = Worker(level=2, device_id=0, platform=platform, runtime="tensormap_and_ringbuffer")
     worker.init()
     handle = worker.register(ChipCallable("scale", scale, [D.INOUT]))
     if how == "run":
@@ -38,4 +38,9 @@ def main(how: str, runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("how", nargs="?", choices=("run", "submit", "never-waited"), default="run")
+    parser.add_argument("-p", "--platform", default="a2a3sim")
+    parser.add_argument("--runs", type=int, default=3)
+    given = parser.parse_args()
+    main(given.how, given.platform, given.runs)

@@ -203,6 +203,12 @@ class Rounds(Sequence[Round]):
     def __len__(self) -> int:
         return len(self.starts)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rounds) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.starts.tobytes()))
+
     @overload
     def __getitem__(self, index: int) -> Round: ...
 
