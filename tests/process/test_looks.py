@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -120,6 +121,24 @@ def test_a_module_that_is_taken_away_for_a_while_counts_for_the_verdict(tmp_path
     with_npu, without = only_process(run).cases
     assert (with_npu.span.conditions["torch_npu.loaded"], without.span.conditions["torch_npu.loaded"]) == (True, False)
     assert contamination.verdict(run).word == "CONTAMINATED"
+
+
+def test_an_imported_backend_that_is_taken_out_of_sys_modules_is_not_called_clean(tmp_path: Path) -> None:
+    run = record(
+        """
+        import sys
+        from unittest import mock
+        instrument()
+        with mock.patch.dict(sys.modules):
+            import demo_device
+        with case("S", "c"), dispatch(): pass
+        """,
+        tmp_path,
+        env={"PYTHONPATH": str(Path(sys.prefix) / "demo-device"), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+    )
+    verdict = contamination.verdict(run)
+    assert verdict.word == "UNKNOWN"
+    assert "whether the program loaded demo-device itself is not known" in verdict.reason
 
 
 def test_nobody_knows_what_a_dispatch_loaded_that_the_process_did_not_survive(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _of_conditions(conditions: Mapping[str, Value]) -> RunVerdict:
         return RunVerdict("CONTAMINATED", f"{others} was loaded {_BY_ITSELF} ({environment})")
     if NOT_RECORDED in (outcome, loaded):
         return RunVerdict("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
-    if UNKNOWN in (outcome, loaded):
+    if outcome == UNKNOWN or (loaded == UNKNOWN and others != UNKNOWN):
         return RunVerdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")
     if others == UNKNOWN or (others == NOT_RECORDED and backends):
         return RunVerdict("UNKNOWN", f"whether the program loaded {backends or 'a backend'} itself is not known")

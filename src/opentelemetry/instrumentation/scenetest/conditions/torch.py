@@ -146,8 +146,8 @@ TORCH: Final = (
         bool,
         "process",
         "ruler",
-        meaning="torch_npu is imported; half-initialised is not loaded",
-        observed="sys.modules",
+        meaning="torch_npu is imported, or was and was taken out of sys.modules; half-initialised is not loaded",
+        observed="sys.modules and lookups of torch_npu",
         why="a backend that `import torch` loads takes the device, its memory and threads before anything is measured",
         observe=_seen("torch_npu.loaded"),
     ),
@@ -184,9 +184,9 @@ TORCH: Final = (
         str,
         "process",
         "ruler",
-        meaning="distributions of the registered device backends whose module is imported, in whatever way, "
-        "comma-separated; empty for none",
-        observed="torch.backends entry points and sys.modules",
+        meaning="distributions of the registered device backends whose module was imported, in whatever way, "
+        "comma-separated; empty for none; `unknown` where an import began and the module is absent",
+        observed="torch.backends entry points, sys.modules and lookups of their modules",
         why=_BACKEND,
         observe=_seen(BACKENDS_LOADED),
         schema=2,

@@ -21,6 +21,7 @@ from opentelemetry.instrumentation.scenetest.record.finder import (
     NotSeen,
     is_initializing,
     names_of,
+    root_of,
     variable,
 )
 
@@ -190,18 +191,31 @@ def _autoload_conditions() -> dict[str, str | bool | int | float]:
 
 
 def _backends_loaded() -> str:
-    """Return the distributions of the registered backends whose module is there, by whatever way it came."""
+    """Return the distributions of the registered backends that were loaded, by whatever way."""
     entries = installed()
     if entries is None:
         return UNKNOWN
-    loaded = [_distribution(entry) for entry in entries if _complete(entry.module) is not None]
-    return ",".join(sorted(set(loaded)))
+    found = {entry: _is_loaded(entry.module) for entry in entries}
+    if UNKNOWN in found.values():
+        return UNKNOWN
+    return ",".join(sorted({_distribution(entry) for entry in entries if found[entry] is True}))
+
+
+def _is_loaded(backend: str) -> bool | str:
+    """Tell whether the module of a backend was imported to its end. It may be gone from `sys.modules` since."""
+    if _complete(backend) is not None or backend in _finder.loaded:
+        return True
+    is_gone = backend not in sys.modules and root_of(backend) not in sys.modules
+    return UNKNOWN if is_gone and root_of(backend) in _finder.begun else False
 
 
 def _npu_conditions() -> dict[str, str | bool | int | float]:
     npu = _complete("torch_npu")
     if npu is None:
-        return {"torch_npu.loaded": False}
+        registered = any(entry.module == "torch_npu" for entry in installed() or ())
+        loaded = _is_loaded("torch_npu") if registered else "torch_npu" in _finder.loaded
+        by = {"torch_npu.loaded_by": _finder.npu_by} if loaded else {}
+        return {"torch_npu.loaded": loaded, **by}
     initialized = _npu_initialized(npu)
     return {
         "torch_npu.loaded": True,

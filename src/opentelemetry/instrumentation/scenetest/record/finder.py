@@ -10,7 +10,8 @@ environment again, and `torch_npu` rewrites it while it is imported. The finder 
 - a backend looked up while that function is on the stack is loaded by it, and the function's own variables say for
   which entry point;
 - the lookup of `torch._native`, the next import in `torch/__init__.py` since 2.12.1, dates the end;
-- importlib sets `_initializing` on the spec of torch when its import is over, whether it succeeded or not.
+- importlib sets `_initializing` on the spec of a module when its import is over, whether it succeeded or not. A module
+  that failed is no longer in `sys.modules` then.
 
 It is loaded at the start of every interpreter of a run, so it imports nothing that is not there already.
 """
@@ -111,6 +112,12 @@ class Import:
             self.roots = frozenset(root_of(entry.module) for entry in self.registered)
         self.position = next(i for i, entry in enumerate(self.registered) if entry is loading)
 
+    def is_loading(self, module: str) -> bool:
+        """Whether this is the module of the entry point that was seen loading last."""
+        if self.registered is None or self.position is None:
+            return False
+        return self.registered[self.position].module == module
+
 
 class Finder:
     """Finds nothing, and remembers what it was asked for.
@@ -123,6 +130,9 @@ class Finder:
         first_event: when the first of them came since somebody asked, monotonic ns.
         backends: modules of the `torch.backends` that are installed, once they are known.
         imported: called when an import of torch is over, even a failed one.
+        loaded: backends whose import is known to have succeeded, even if they were taken out of `sys.modules` later.
+        begun: top-level packages whose import began outside of torch's loop, unless it is known to have failed. One
+            that is absent was taken out of `sys.modules`, or failed.
     """
 
     def __init__(self) -> None:
@@ -133,21 +143,24 @@ class Finder:
         self.first_event: int | None = None
         self.backends: frozenset[str] = frozenset()
         self.imported: Callable[[], object] = int
+        self.loaded: set[str] = set()
+        self.begun: set[str] = set()
         self._pending: Import | None = None
+        self._awaited: set[str] = set()
+        """Backends whose import began, and whose module was not seen yet."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         """Note the lookup."""
         try:
             root = root_of(fullname)
+            if self._awaited:
+                self._meet_awaited()
             if root == "torch":
                 self._look_up_torch(fullname)
-            elif fullname == "torch_npu" and target is None:
-                self._happened()
-                self.npu_by = "import" if _running_loop() is None else "autoload"
-            elif fullname in self.backends:
-                self._happened()
+            elif target is None and (fullname == root or fullname in self.backends):
+                self._look_up_other(fullname, root)
             if self.current is not None and self.current.open:
-                self._look_up_backend(self.current, root)
+                self._look_up_backend(self.current, fullname, root)
         except Exception as error:
             faults.swallow(WATCHING, error)
 
@@ -189,20 +202,57 @@ class Finder:
             self.current = self._pending or Import(variable())
             self.current.module = ref(torch)
             self._pending = None
-            if type(torch.__spec__) is ModuleSpec and is_initializing(torch):
-                torch.__spec__.__class__ = _importing(self)
+            _at_end_of_import(torch, lambda: self.imported())
         return self.current
 
-    def _look_up_backend(self, seen: Import, root: str) -> None:
+    def _look_up_other(self, fullname: str, root: str) -> None:
+        is_backend = fullname == "torch_npu" or fullname in self.backends
+        is_autoload = (is_backend or (self.current is not None and self.current.open)) and _running_loop() is not None
+        if is_backend:
+            self._happened()
+            self._awaited.add(fullname)
+        if fullname == "torch_npu":
+            self.npu_by = "autoload" if is_autoload else "import"
+        if not is_autoload and not _is_probe():
+            self.begun.add(root)
+
+    def _look_up_backend(self, seen: Import, fullname: str, root: str) -> None:
         seen.settle()
         if seen.open and (seen.registered is None or root in seen.roots):
             loop = _running_loop()
             if loop is not None:
                 seen.look(loop)
+                if seen.is_loading(fullname):
+                    self._awaited.add(fullname)
+
+    def _meet_awaited(self) -> None:
+        """See which backends are there by now; most import other modules, and are met while they are imported."""
+        for name in list(self._awaited):
+            module = sys.modules.get(name)
+            if module is not None:
+                self._awaited.discard(name)
+                if not _at_end_of_import(module, lambda name=name: self._ended(name)):
+                    self._ended(name)
+
+    def _ended(self, name: str) -> None:
+        """Note how the import of a backend ended."""
+        if name in sys.modules:
+            self.loaded.add(name)
+        else:
+            self.begun.discard(root_of(name))
 
 
-def _importing(finder: Finder) -> type[ModuleSpec]:
-    """Return the class of torch's spec while it is imported: it tells when that is over, and is a plain one again."""
+def _at_end_of_import(module: ModuleType, call: Callable[[], object]) -> bool:
+    """Have something called when the import of a module is over; tell whether it still goes on."""
+    if not is_initializing(module):
+        return False
+    if type(module.__spec__) is ModuleSpec:
+        module.__spec__.__class__ = _importing(call)
+    return True
+
+
+def _importing(ended: Callable[[], object]) -> type[ModuleSpec]:
+    """Return the class of a spec while its module is imported: it tells when that is over, and is a plain one again."""
 
     class Importing(ModuleSpec):
         @property
@@ -214,7 +264,7 @@ def _importing(finder: Finder) -> type[ModuleSpec]:
             object.__setattr__(self, "__class__", ModuleSpec)
             vars(self)["_initializing"] = value
             if not value:
-                finder.imported()
+                ended()
 
     return Importing
 
@@ -244,6 +294,15 @@ def names_of(module: object) -> dict[str, object]:
 def is_initializing(module: ModuleType | None) -> bool:
     """Whether a module is still being imported, by whatever thread."""
     return module is not None and getattr(names_of(module).get("__spec__"), "_initializing", False)
+
+
+def _is_probe() -> bool:
+    """Whether `importlib.util.find_spec` asks, which imports nothing. Called from a method that `find_spec` calls."""
+    asks: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while asks is not None and asks.f_globals is globals():
+        asks = asks.f_back
+    caller = asks.f_back if asks is not None else None
+    return caller is not None and caller.f_globals.get("__name__") == "importlib.util"
 
 
 def _running_loop() -> FrameType | None:
