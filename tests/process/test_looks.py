@@ -123,6 +123,39 @@ def test_a_module_that_is_taken_away_for_a_while_counts_for_the_verdict(tmp_path
     assert contamination.verdict(run).word == "CONTAMINATED"
 
 
+def test_a_thread_with_cpus_and_a_nice_value_of_its_own_has_a_ruler_of_its_own(tmp_path: Path) -> None:
+    run = record(
+        """
+        import os, threading
+        instrument()
+        def work(name):
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            os.nice(5)
+            with dispatch(): pass
+            with case("S", name), dispatch(): pass
+        with case("S", "main"):
+            with dispatch(): pass
+            worker = threading.Thread(target=work, args=("worker",))
+            worker.start()
+            worker.join()
+            with dispatch(): pass
+        """,
+        tmp_path,
+    )
+    main_case, worker_case = sorted(only_process(run).cases, key=lambda one: one.span.name)
+    cpus = [one.conditions["scenetest.cpus"] for one in main_case.dispatches]
+    nice = [one.conditions["scenetest.nice"] for one in main_case.dispatches]
+    alone, own = main_case.span.conditions["scenetest.nice"], worker_case.span.conditions["scenetest.nice"]
+    assert isinstance(alone, int)
+    assert nice == [alone, alone + 5, alone]
+    assert cpus[0] == cpus[2] == main_case.span.conditions["scenetest.cpus"]
+    assert own == worker_case.dispatches[0].conditions["scenetest.nice"] == alone + 5
+    before, in_thread, after = (one.ruler for one in main_case.dispatches)
+    assert before == after == main_case.span.ruler
+    assert in_thread == worker_case.dispatches[0].ruler
+    assert in_thread not in (before, "unknown")
+
+
 def test_an_imported_backend_that_is_taken_out_of_sys_modules_is_not_called_clean(tmp_path: Path) -> None:
     run = record(
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal, NamedTuple
 
 TYPE_CHECKING = False
@@ -19,12 +20,19 @@ class Seen(NamedTuple):
         harness: what the harness tells of itself, by attribute; empty where none is loaded.
         harness_name: name of the package below `harness/` whose harness is loaded; empty where none is.
         overhead: what an empty dispatch reads as, by attribute; None where that was not measured.
+        thread: native id of the thread to look at; 0 for the main thread.
     """
 
     autoload: Mapping[str, Value]
     harness: Mapping[str, Value]
     harness_name: str
     overhead: Mapping[str, Value] | None = None
+    thread: int = 0
+
+    @property
+    def native_id(self) -> int:
+        """Native id of the thread to look at: that of the main thread is the id of the process."""
+        return self.thread or os.getpid()
 
 
 class Condition(NamedTuple):
@@ -45,6 +53,7 @@ class Condition(NamedTuple):
         schema: the version of the record that had it first.
         measured: its value is another one at every look, such as an amount of memory, so that no comparison lists that
             two runs differ in it.
+        per_thread: each thread has a value of its own; that of the process is that of its main thread.
     """
 
     attribute: str
@@ -58,3 +67,4 @@ class Condition(NamedTuple):
     moment: Literal["now", "ends", "once", "worker_init"] = "now"
     schema: int = 1
     measured: bool = False
+    per_thread: bool = False

@@ -45,8 +45,8 @@ def _boot_id(_: Seen) -> Value:
     return boot_id()
 
 
-def _cpus(_: Seen) -> Value:
-    return _ranges(os.sched_getaffinity(0))
+def _cpus(seen: Seen) -> Value:
+    return _ranges(os.sched_getaffinity(seen.native_id))
 
 
 def _ranges(numbers: set[int]) -> str:
@@ -55,8 +55,8 @@ def _ranges(numbers: set[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
 
 
-def _governor(_: Seen) -> Value | None:
-    paths = (f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor" for cpu in os.sched_getaffinity(0))
+def _governor(seen: Seen) -> Value | None:
+    paths = (f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor" for cpu in os.sched_getaffinity(seen.native_id))
     governors = {read(path) for path in paths} - {""}
     return ",".join(sorted(governors)) or None
 
@@ -143,10 +143,11 @@ HOST: Final = (
         str,
         "process",
         "ruler",
-        meaning="CPUs that the process may use, as a list of ranges",
+        meaning="CPUs that the main thread, or the thread of a dispatch, may use, as a list of ranges",
         observed="sched_getaffinity",
         why="host segments run on it",
         observe=_cpus,
+        per_thread=True,
     ),
     Condition(
         "host.name",

@@ -98,15 +98,16 @@ def _tracer(_: Seen) -> Value:
     return rest.split("\n", 1)[0].strip() != "0" if found else UNKNOWN
 
 
-def _policy(_: Seen) -> Value:
-    policy = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+def _policy(seen: Seen) -> Value:
+    policy = os.sched_getscheduler(seen.native_id) & ~os.SCHED_RESET_ON_FORK
     name = _POLICIES.get(policy, str(policy))
-    priority = os.sched_getparam(0).sched_priority
+    priority = os.sched_getparam(seen.native_id).sched_priority
     return f"{name} {priority}" if priority else name
 
 
-def _nice(_: Seen) -> Value:
-    return os.getpriority(os.PRIO_PROCESS, 0)
+def _nice(seen: Seen) -> Value:
+    # getpriority(2): a thread has a nice value of its own on Linux
+    return os.getpriority(os.PRIO_PROCESS, seen.native_id)
 
 
 def _preload(_: Seen) -> Value:
@@ -223,6 +224,7 @@ SYSTEM: Final = (
         observed="sched_getscheduler, sched_getparam",
         why="it decides when the process gets a CPU",
         observe=_policy,
+        per_thread=True,
         schema=2,
     ),
     Condition(
@@ -234,6 +236,7 @@ SYSTEM: Final = (
         observed="getpriority",
         why="it decides when the process gets a CPU",
         observe=_nice,
+        per_thread=True,
         schema=2,
     ),
     Condition(

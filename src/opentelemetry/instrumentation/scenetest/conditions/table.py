@@ -13,6 +13,7 @@ from typing import Final
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.conditions.ascend import ASCEND
 from opentelemetry.instrumentation.scenetest.conditions.case import CASE
+from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
 from opentelemetry.instrumentation.scenetest.conditions.harness import HARNESS
 from opentelemetry.instrumentation.scenetest.conditions.host import HOST
 from opentelemetry.instrumentation.scenetest.conditions.overhead import OVERHEAD
@@ -23,9 +24,9 @@ from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
-    from opentelemetry.instrumentation.scenetest.conditions.condition import Seen
+    from opentelemetry.instrumentation.scenetest.conditions.condition import Condition
 
 CONDITIONS: Final = {
     condition.attribute: condition
@@ -39,9 +40,23 @@ RULER: Final = tuple(condition.attribute for condition in CONDITIONS.values() if
 
 def observe(seen: Seen, moments: Container[str]) -> dict[str, Value]:
     """Observe the conditions of the process that are looked at at these moments; what fails is `unknown`."""
+    return _observe(seen, [condition for condition in CONDITIONS.values() if condition.moment in moments])
+
+
+def observe_thread(native_id: int) -> dict[str, Value]:
+    """Observe the conditions that each thread has of its own; what fails is `unknown`.
+
+    Args:
+        native_id: the thread.
+    """
+    seen = Seen({}, {}, "", thread=native_id)
+    return _observe(seen, [condition for condition in CONDITIONS.values() if condition.per_thread])
+
+
+def _observe(seen: Seen, conditions: Iterable[Condition]) -> dict[str, Value]:
     found: dict[str, Value] = {}
-    for condition in CONDITIONS.values():
-        if condition.observe is None or condition.moment not in moments:
+    for condition in conditions:
+        if condition.observe is None:
             continue
         try:
             value = condition.observe(seen)

@@ -5,6 +5,7 @@ No fault of ours reaches the harness: each ends in `faults.swallow`.
 
 from __future__ import annotations
 
+from _thread import get_ident
 from contextvars import ContextVar
 
 from opentelemetry.instrumentation.scenetest import faults, standard_library
@@ -199,16 +200,8 @@ class OpenSpan:
         outcome, error = outcomes.told(ending)
         event = outcomes.exception_event(ending, end)
         added = seen.finish(event) if seen is not None else {"events": [event]} if event else None
-        recording.write_line(
-            "close",
-            id=self.id,
-            start=self.start,
-            end=end,
-            outcome=outcome,
-            error=error,
-            attributes=attributes,
-            added=added,
-        )
+        ended: dict[str, object] = {"id": self.id, "start": self.start, "end": end, "outcome": outcome, "error": error}
+        recording.write_line("close", **ended, attributes=attributes, added=added)
         if self.live is not None:
             in_force = recording.conditions_since(self.start)
             self.live.end(self.start, end, ending, attributes, in_force)
@@ -283,9 +276,9 @@ class case(OpenSpan):  # noqa: N801
             self.trace, self.carried = begun
         mark = self._follow(live) or self.carried.fields()
         above, remote = (parent.id, parent.remote or None) if parent else (None, None)
-        recording.write_open(
-            "case", self.id, self.trace, above, remote=remote, suite=suite, name=name, attributes=attributes, **mark
-        )
+        of_thread = recording.threads.differing(recording.conditions)
+        known: dict[str, object] = {"suite": suite, "name": name, "attributes": attributes, "of_thread": of_thread}
+        recording.write_open("case", self.id, self.trace, above, remote=remote, **known, **mark)
         self._begin(recording)
         recording.cases.add(self)
         self._pressure = of_case.cpu_pressure()
@@ -384,14 +377,17 @@ class dispatch(OpenSpan):  # noqa: N801
         self.holder, self.rounds = self, rounds
         self.number = next(recording.ids)
         number = next(rounds.numbers) if self._round is None else rounds.go_on_from(self._round)
-        if holder is None or self._given or holder.live is not None:
+        of_thread = recording.threads.differing(recording.conditions) if get_ident() != recording.threads.main else None
+        if holder is None or self._given or holder.live is not None or of_thread:
             from opentelemetry.instrumentation.scenetest.rundir import lines
 
             parent = recording.process_span().id if holder is None else holder.id
             attributes = lines.attributes(self._given)
             above = recording.live_process if holder is None else holder.live
-            mark = self._follow(above and above.begin_below("dispatch", attributes, recording.conditions, round=number))
-            recording.write_open("dispatch", self.id, self.trace, parent, round=number, attributes=attributes, **mark)
+            in_force = {**recording.conditions, **of_thread} if of_thread else recording.conditions
+            mark = self._follow(above and above.begin_below("dispatch", attributes, in_force, round=number))
+            known = {"round": number, "attributes": attributes, "of_thread": of_thread}
+            recording.write_open("dispatch", self.id, self.trace, parent, **known, **mark)
         else:
             recording.write(_OPEN % (holder._head or holder.head(), self.number, monotonic_ns(), number))
         self._begin(recording)

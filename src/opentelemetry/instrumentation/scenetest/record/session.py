@@ -18,6 +18,7 @@ from opentelemetry.instrumentation.scenetest.record import autoload, context, pr
 from opentelemetry.instrumentation.scenetest.record.open_cases import OpenCases
 from opentelemetry.instrumentation.scenetest.record.rounds import Rounds
 from opentelemetry.instrumentation.scenetest.record.state import state
+from opentelemetry.instrumentation.scenetest.record.threads import Threads
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file, writer
 from opentelemetry.instrumentation.scenetest.traceparent import Parent
 
@@ -43,6 +44,7 @@ class Session:
         conditions: the set in force.
         fingerprint: of the state in which they were observed; None until they were logged.
         cases: its open cases.
+        threads: looks at the conditions that each thread has of its own.
         forked_from: the sessions of the processes above that forked this one, the nearest first.
         changed_at: when each ruler condition was last seen to have changed, monotonic ns.
         live_process: the span of the process, where it is made on a provider that is not ours.
@@ -66,6 +68,7 @@ class Session:
         "live_process",
         "provider",
         "recording",
+        "threads",
         "write",
     )
 
@@ -76,6 +79,7 @@ class Session:
         self.write: Callable[[bytes], None] = _write_nothing
         self.live_process: Live | None = None
         self.cases = OpenCases()
+        self.threads = Threads()
         self.forked_from = active.forked_from
         self.changed_at: dict[str, int] = {}
         self._logged = False

@@ -71,6 +71,9 @@ class Journal:
     _touched: dict[tuple[int, int, int], dict[str, Value]] = field(
         init=False, default_factory=dict[tuple[int, int, int], dict[str, Value]]
     )
+    _in_threads: dict[tuple[int, str], dict[str, Value]] = field(
+        init=False, default_factory=dict[tuple[int, str], dict[str, Value]]
+    )
 
     def __post_init__(self) -> None:
         # Asked before reading: what its writer adds in between is then read as that of a running process.
@@ -149,7 +152,7 @@ class Journal:
         for span in self._open.values():
             span.outcome = "unknown" if span.attributes.get(NOT_WAITED_FOR) and outcome != "running" else outcome
             if span.kind != "dispatch":
-                span.conditions = self.process.conditions
+                span.conditions = self._in_thread(span)
             if span.kind == "process":
                 self._bound(span)
             else:
@@ -214,6 +217,16 @@ class Journal:
             self._touched[key] = {**span.conditions, **unknown}
         span.conditions = self._touched[key]
 
+    def _in_thread(self, span: Span) -> dict[str, Value]:
+        """Return the conditions of the process in force, with those that the thread of a span has of its own."""
+        conditions = self.process.conditions
+        if not span.of_thread:
+            return conditions
+        key = id(conditions), repr(span.of_thread)
+        if key not in self._in_threads:
+            self._in_threads[key] = {**conditions, **span.of_thread}
+        return self._in_threads[key]
+
     def _outcome_of_open(self) -> str:
         if self.process.ended == "running":
             return "running"
@@ -271,7 +284,9 @@ class Journal:
             carried=_carried(line, parent),
             parent_is_remote=line.get("remote") is True,
             inherited=line.get("inherited") is True,
+            of_thread=line.get("of_thread"),
         )
+        span.conditions = self._in_thread(span)
         if span.kind == "case":
             span.case = span
         self._opened(span, parent)
@@ -329,7 +344,7 @@ class Journal:
         if span.kind == "dispatch":
             self._last_dispatch = max(self._last_dispatch, end)
         else:
-            span.conditions = self.process.conditions
+            span.conditions = self._in_thread(span)
             if span.kind == "case":
                 self._last_look = max(self._last_look, end)
         if self._changes and span.kind in ("case", "dispatch"):

@@ -62,6 +62,7 @@ class Span:
         case: the case that it lies in; itself for a case.
         inherited: a case of the parent process, in which a forked child recorded. It is no span of the child's.
         changes: changes of the ruler that may have come while it ran.
+        of_thread: conditions of its thread that are not those of the process; they are among `conditions`.
     """
 
     kind: Kind
@@ -85,6 +86,7 @@ class Span:
     last_end_ns: int = 0
     inherited: bool = False
     changes: tuple[Change, ...] = ()
+    of_thread: dict[str, Value] | None = None
 
     @property
     def duration_ns(self) -> int | None:

@@ -82,7 +82,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "span": _is_kind,
     "command": _is_command,
     **dict.fromkeys(("live", "sampled", "tty"), lambda value: isinstance(value, bool)),
-    **dict.fromkeys(("arm", "attributes", "conditions", "dirty", "sdk_resource"), _is_attributes),
+    **dict.fromkeys(("arm", "attributes", "conditions", "dirty", "sdk_resource", "of_thread"), _is_attributes),
     **dict.fromkeys(("tracestate", "traceparent"), _is_text),
     "flags": _is_flags,
     "anchor": _is_anchor,

@@ -1,0 +1,67 @@
+"""Conditions that each thread has of its own: Linux keeps CPUs, scheduling policy and nice value per thread.
+
+Those of the process are those of its main thread. A case or dispatch of another thread is recorded with what differs.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import get_ident, get_native_id
+
+from opentelemetry.instrumentation.scenetest import standard_library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from opentelemetry.instrumentation.scenetest.conditions.values import Value
+
+
+class Threads:
+    """Looks at the threads of one process.
+
+    Attributes:
+        main: the main thread, once it or another one was looked at; 0 before.
+    """
+
+    __slots__ = ("_found", "main")
+
+    def __init__(self) -> None:
+        self.main = 0
+        self._found: dict[int, tuple[Any, Mapping[str, Value], dict[str, Value]]] = {}
+
+    def differing(self, of_process: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Return the conditions of the calling thread that are not those of the process.
+
+        Args:
+            of_process: the conditions of the process that are in force.
+        """
+        thread = get_ident()
+        if thread == self.main or not of_process:
+            return _NONE
+        native = get_native_id()
+        if native == os.getpid():
+            self.main = thread
+            return _NONE
+        state = (
+            os.sched_getaffinity(0),
+            os.sched_getscheduler(0),
+            os.sched_getparam(0).sched_priority,
+            os.getpriority(os.PRIO_PROCESS, 0),
+        )
+        known = self._found.get(thread)
+        if known is None or known[0] != state or known[1] is not of_process:
+            known = self._found[thread] = (state, of_process, _observed(native, of_process))
+        return known[2]
+
+
+_NONE: Mapping[str, Value] = {}
+
+
+def _observed(native: int, of_process: Mapping[str, Value]) -> dict[str, Value]:
+    with standard_library.imports:
+        from opentelemetry.instrumentation.scenetest.conditions import table
+
+        found = table.observe_thread(native)
+    return {key: value for key, value in found.items() if of_process.get(key) != value}
