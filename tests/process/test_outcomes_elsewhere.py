@@ -51,6 +51,21 @@ def test_a_case_that_a_fixture_holds_ends_as_its_test_does(tmp_path: Path) -> No
     assert event.monotonic_ns <= (cases["test_fails"].span.end_ns or 0)
 
 
+def test_a_case_that_the_set_up_of_a_unittest_opens_ends_as_its_test_does(tmp_path: Path) -> None:
+    run = record(PROGRAMS / "elsewhere/opened_in_set_up.py", tmp_path, expect=1)
+    assert {one.span.name: (one.span.outcome, one.span.error_type) for one in only_process(run).cases} == {
+        "all tests": ("pass", None),
+        "test_fails": ("fail", "AssertionError"),
+        "test_raises": ("error", "ValueError"),
+        "test_skips": ("skipped", None),
+        "test_passes": ("pass", None),
+        "test_fails_as_expected": ("skipped", None),
+        "test_fails_in_a_part": ("fail", "AssertionError"),
+        "test_fails_in_its_tear_down": ("error", "OSError"),
+        "test_awaits_and_fails": ("fail", "AssertionError"),
+    }
+
+
 def test_dispatches_of_a_thread_pool_belong_to_the_case_that_is_open(tmp_path: Path) -> None:
     run = record(PROGRAMS / "elsewhere/thread_pool.py", tmp_path)
     process = only_process(run)

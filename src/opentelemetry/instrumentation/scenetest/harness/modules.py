@@ -1,4 +1,4 @@
-"""Hooks the modules of a benchmark library: loaded modules at once, the others after their import."""
+"""Hooks the modules of a benchmark or test library: loaded modules at once, the others after their import."""
 
 from __future__ import annotations
 
@@ -46,4 +46,4 @@ class Library:
                 hooks = self._hooks()
             wrapping.apply(module, hooks[module.__name__])
         except Exception as error:
-            faults.swallow("hook a module of a benchmark library", error)
+            faults.swallow("hook a module of a benchmark or test library", error)
