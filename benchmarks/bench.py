@@ -142,11 +142,18 @@ def measured(url: str, rounds: int) -> list[Row]:
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         running = {way: stack.enter_context(Running(way, Path(folder, str(i)), url)) for i, way in enumerate(WAYS)}
 
-        def in_turn(what: str, question: str, *arguments: object, goal: str = "", times: int = rounds) -> None:
-            found: dict[str, list[float]] = {way: [] for way in WAYS}
+        def in_turn(
+            what: str,
+            question: str,
+            *arguments: object,
+            goal: str = "",
+            times: int = rounds,
+            ways: Sequence[str] = WAYS,
+        ) -> None:
+            found: dict[str, list[float]] = {way: [] for way in ways}
             for _ in range(times):
-                for way, process in running.items():
-                    found[way].append(float(process.ask(question, *arguments)))
+                for way in ways:
+                    found[way].append(float(running[way].ask(question, *arguments)))
             rows.append(row(what, found, goal))
 
         begun = {way: process.ask("begun") for way, process in running.items()}
@@ -154,6 +161,8 @@ def measured(url: str, rounds: int) -> list[Row]:
             for process in running.values():
                 process.ask("cost", kind, 500)
             in_turn(f"cost of a {kind}, us", "cost", kind, 200 if kind == "case" else 2000, goal=goal)
+        of_looks = "of that the looks at the conditions, us"
+        in_turn(of_looks, "looks", 200, goal="at most 150", ways=[way for way in WAYS if way.startswith("ours")])
         readings = {way: process.ask("readings", 20_000) for way, process in running.items()}
         for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0)):
             goal = "" if name == "max" else "at most 2 of two bare clock reads (none)"

@@ -90,6 +90,19 @@ def cost(way: Way, kind: str, count: int) -> float:
     return (perf_counter_ns() - start) / count / 1e3
 
 
+def looks(way: Way, count: int) -> float:
+    """Return the microseconds that a case takes to look at the conditions when it opens and when it closes."""
+    from opentelemetry.instrumentation.scenetest.record.observe import observer
+
+    whole = cost(way, "case", count)
+    found = observer.conditions()
+    vars(observer)["conditions"] = lambda **_: found
+    try:
+        return whole - cost(way, "case", count)
+    finally:
+        del vars(observer)["conditions"]
+
+
 def readings(way: Way, count: int, store: str) -> list[float]:
     """Return what empty dispatches read as, in microseconds."""
     if way.reading is not None:
@@ -221,6 +234,8 @@ def main() -> None:
                 return begun
             case "cost", (kind, count):
                 return cost(way, kind, count)
+            case "looks", (count,):
+                return looks(way, count)
             case "readings", (count,):
                 return readings(way, count, store if name.startswith("ours") else "")
             case "region", (work, count, exported):
