@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -179,20 +179,22 @@ class Delivery:
             done.complete = not liveness.is_written(path)
         else:
             done.size = 0 if may_grow(journal.process) else size
-            fresh = islice(spans.of_journal(journal, self.run, self._case_links), done.spans, None)
-            # Spans without an end come last, when the whole file was read.
-            ended = (span for span in fresh if spans.has_end(span) or not may_grow(journal.process))
-            self._deliver_all(ended, stem, done)
+            with closing(spans.of_journal(journal, self.run, self._case_links)) as of_journal:
+                fresh = islice(of_journal, done.spans, None)
+                # Spans without an end come last, when the whole file was read.
+                ended = (span for span in fresh if spans.has_end(span) or not may_grow(journal.process))
+                self._deliver_all(ended, stem, done)
             done.complete = not may_grow(journal.process)
         done.size = size if done.complete else 0
         checkpoint.write(stem, done)
 
-    def _deliver_of_whole_run(self, name: str, of_run: Iterator[ReadableSpan]) -> None:
+    def _deliver_of_whole_run(self, name: str, of_run: Generator[ReadableSpan]) -> None:
         stem = self.directory / name
         done = checkpoint.read(stem)
         if done.complete:
             return
-        self._deliver_all(islice(of_run, done.spans, None), stem, done)
+        with closing(of_run):
+            self._deliver_all(islice(of_run, done.spans, None), stem, done)
         done.complete = True
         checkpoint.write(stem, done)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from opentelemetry.instrumentation.scenetest.rundir.process import Process
 from opentelemetry.instrumentation.scenetest.semantics import clean, span_context, text
 
 
-def of_run(directory: Path, run: Mapping[str, Any], selection: Selection = Selection.SAMPLED) -> Iterator[ReadableSpan]:
+def of_run(
+    directory: Path, run: Mapping[str, Any], selection: Selection = Selection.SAMPLED
+) -> Generator[ReadableSpan]:
     """Yield the native spans that lie in a dispatch or a case of a run, each under the conditions in force there.
 
     Their ids follow from what they are, so that what is delivered twice is the same span. A record that lies in

@@ -5,7 +5,7 @@ Spans are built by hand, as `ReadableSpan`s: they ended before this process bega
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -49,7 +49,7 @@ _END_NOT_SEEN = "scenetest.end"
 SCOPE = InstrumentationScope(SCOPE_NAME, __version__, SCHEMA_URL)
 
 
-def of_run(directory: Path, run: Mapping[str, Any]) -> Iterator[ReadableSpan]:
+def of_run(directory: Path, run: Mapping[str, Any]) -> Generator[ReadableSpan]:
     """Yield the spans of all journals of a run, then that of the run itself. Files that are no journals are skipped.
 
     Args:
@@ -67,7 +67,7 @@ def of_journal(
     run: Mapping[str, Any],
     case_links: list[Link] | None = None,
     selection: Selection = Selection.SAMPLED,
-) -> Iterator[ReadableSpan]:
+) -> Generator[ReadableSpan]:
     """Yield the spans of one journal, in the order in which they ended; those without an end come last.
 
     Spans that still run are left out.
@@ -96,7 +96,7 @@ def of_run_itself(
     run: Mapping[str, Any],
     case_links: Sequence[Link] | None = None,
     selection: Selection = Selection.SAMPLED,
-) -> Iterator[ReadableSpan]:
+) -> Generator[ReadableSpan]:
     """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its first cases; else nothing.
 
     It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
