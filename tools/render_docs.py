@@ -20,7 +20,7 @@ from docs_tables import CASE_AND_DISPATCH, ENVIRONMENT, EXIT_CODES, NATIVE, RESO
 from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS
 from opentelemetry.instrumentation.scenetest.cli import COMMANDS
 from opentelemetry.instrumentation.scenetest.cli import main as program
-from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM
+from opentelemetry.instrumentation.scenetest.cli.ending import PROGRAM
 from opentelemetry.instrumentation.scenetest.conditions.condition import Condition
 from opentelemetry.instrumentation.scenetest.conditions.groups import GROUPS
 from opentelemetry.instrumentation.scenetest.conditions.harness import READ_BY_NOTHING, VARIABLES, raw_attribute

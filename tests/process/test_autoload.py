@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from support.autoload_cells import interpreter_environment, load_cells
 
-from opentelemetry.instrumentation.scenetest.record import autoload
+from opentelemetry.instrumentation.scenetest.conditions import autoload_setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,4 +30,4 @@ print(json.dumps(answers))
 """
     environment = interpreter_environment(tmp_path)
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
-    assert json.loads(done.stdout) == [autoload.enabled_by(value) for value in settings]
+    assert json.loads(done.stdout) == [autoload_setting.enabled_by(value) for value in settings]

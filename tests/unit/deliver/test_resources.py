@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opentelemetry.instrumentation.scenetest.deliver.resources import resource
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 
 FACTS: dict[str, Any] = {
     "pid": 20,
@@ -22,7 +22,7 @@ RUN: dict[str, Any] = {"id": "ab", "name": "first", "dirty": {"/src/simpler": Tr
 
 
 def attributes(run: dict[str, Any] = RUN, **facts: str) -> dict[str, Any]:
-    return dict(resource(Process(Path("20-a.jsonl"), {**FACTS, **facts}, {}), CONDITIONS, run).attributes)
+    return dict(resource(ProcessRecord(Path("20-a.jsonl"), {**FACTS, **facts}, {}), CONDITIONS, run).attributes)
 
 
 def test_the_resource_of_a_process() -> None:

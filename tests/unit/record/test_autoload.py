@@ -11,6 +11,7 @@ from weakref import ref
 
 import pytest
 
+from opentelemetry.instrumentation.scenetest.conditions import autoload_setting
 from opentelemetry.instrumentation.scenetest.record import autoload
 from opentelemetry.instrumentation.scenetest.record.finder import NOT_SEEN, Import, NotSeen
 
@@ -57,7 +58,7 @@ def seen(setting: str | None, *, asked: bool = False, steady: bool = True, faile
     [(None, True), ("1", True), ("", False), ("0", False), (" 1", False), ("01", False), ("true", False)],
 )
 def test_torch_autoloads_at_exactly_one_or_unset(value: str | None, enabled: bool) -> None:
-    assert autoload.enabled_by(value) is enabled
+    assert autoload_setting.enabled_by(value) is enabled
 
 
 @pytest.mark.parametrize(

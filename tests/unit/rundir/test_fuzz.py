@@ -103,7 +103,7 @@ def intact_lines(data: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def read(path: Path) -> tuple[list[Span], reader.Process]:
+def read(path: Path) -> tuple[list[Span], reader.ProcessRecord]:
     journal = reader.Journal(path)
     spans = list(journal.spans())
     for span in spans:
@@ -161,7 +161,7 @@ def lines_of_the_newest() -> list[bytes]:
     return JOURNALS[-1].splitlines(keepends=True)
 
 
-def outcomes(data: bytes, folder: Path) -> tuple[list[tuple[str, str]], reader.Process]:
+def outcomes(data: bytes, folder: Path) -> tuple[list[tuple[str, str]], reader.ProcessRecord]:
     path = folder / NAME
     path.write_bytes(data)
     spans, process = read(path)

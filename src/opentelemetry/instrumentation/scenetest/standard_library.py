@@ -24,7 +24,7 @@ _FOLDER = os.path.dirname(getattr(os, "__file__", ""))
 _ENDINGS = (".py", ".pyc", ".so")
 
 
-class _Finder:
+class _StandardFinder:
     """Finds modules of the standard library where it is, for one thread at a time in any number of threads."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class _Imports:
     """The context manager `imports`. It can be entered again, by any thread."""
 
     def __init__(self) -> None:
-        self._finder = _Finder()
+        self._finder = _StandardFinder()
         self._before: dict[int, frozenset[str]] = {}
 
     def __enter__(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE
 from opentelemetry.instrumentation.scenetest.conditions.torch import BACKENDS_LOADED
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 
@@ -20,18 +21,17 @@ WORDS: Mapping[Word, Literal["good", "bad", "doubtful"]] = {
 """Every word with what it means to the reader, the worst first. Renderers choose a color by the meaning."""
 
 _BY_ITSELF = "by an import of the program's own"
-VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 @dataclass(frozen=True, slots=True)
-class RunVerdict:
+class Contamination:
     """One word and what it rests on."""
 
     word: Word
     reason: str
 
 
-def verdict(run: Run) -> RunVerdict:
+def verdict(run: Run) -> Contamination:
     """Tell whether a device backend was loaded into a process of the run.
 
     A backend that was loaded in one process contaminates the run. Clean needs every process to be known to be, at all
@@ -42,8 +42,8 @@ def verdict(run: Run) -> RunVerdict:
         reasons = Counter(one.reason for one in found if one.word == word)
         if reasons:
             counted = "; ".join(f"{reason}, {count} of {len(found)} processes" for reason, count in reasons.items())
-            return RunVerdict(word, counted)
-    return RunVerdict("UNKNOWN", "no process recorded anything")
+            return Contamination(word, counted)
+    return Contamination("UNKNOWN", "no process recorded anything")
 
 
 def setting(conditions: Mapping[str, Value]) -> str:
@@ -54,15 +54,15 @@ def setting(conditions: Mapping[str, Value]) -> str:
     return str(value) if str(value).startswith('"') else f'"{value}"'
 
 
-def _of_process(process: Process) -> RunVerdict:
+def _of_process(process: Process) -> Contamination:
     """Return the worst verdict over all sets of conditions under which the process recorded something."""
     found = [_of_conditions(conditions) for conditions in process.sets]
     if process.record.unobserved:
-        found.append(RunVerdict("UNKNOWN", "the process was lost, and nobody saw what its last dispatch loaded"))
+        found.append(Contamination("UNKNOWN", "the process was lost, and nobody saw what its last dispatch loaded"))
     return next(one for word in WORDS for one in reversed(found) if one.word == word)
 
 
-def _of_conditions(conditions: Mapping[str, Value]) -> RunVerdict:
+def _of_conditions(conditions: Mapping[str, Value]) -> Contamination:
     outcome = conditions.get("torch.backend_autoload.outcome", UNKNOWN)
     loaded = conditions.get("torch_npu.loaded", UNKNOWN)
     environment = f"{VARIABLE} {setting(conditions)}"
@@ -70,26 +70,26 @@ def _of_conditions(conditions: Mapping[str, Value]) -> RunVerdict:
     others = conditions.get(BACKENDS_LOADED, NOT_RECORDED)
     if outcome == "failed":
         tried = conditions.get("torch.backend_autoload.failed_backend") or backends or "a backend"
-        return RunVerdict("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
+        return Contamination("CONTAMINATED", f"`import torch` ran {tried}, which failed to load ({environment})")
     if loaded is True:
         version = conditions.get("torch_npu.version", UNKNOWN)
         name = "torch_npu" if version == UNKNOWN else f"torch_npu {version}"
         by = {"autoload": "by `import torch`", "import": _BY_ITSELF}
         how = by.get(str(conditions.get("torch_npu.loaded_by")), "by what is not known")
-        return RunVerdict("CONTAMINATED", f"{name} was loaded {how} ({environment})")
+        return Contamination("CONTAMINATED", f"{name} was loaded {how} ({environment})")
     if outcome == "loaded":
-        return RunVerdict("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
+        return Contamination("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")
     if others not in ("", UNKNOWN, NOT_RECORDED):
-        return RunVerdict("CONTAMINATED", f"{others} was loaded {_BY_ITSELF} ({environment})")
+        return Contamination("CONTAMINATED", f"{others} was loaded {_BY_ITSELF} ({environment})")
     if NOT_RECORDED in (outcome, loaded):
-        return RunVerdict("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
+        return Contamination("UNKNOWN", f"a log alone does not tell which backends were loaded ({environment})")
     if outcome == UNKNOWN or (loaded == UNKNOWN and others != UNKNOWN):
-        return RunVerdict("UNKNOWN", f"torch was imported before anything observed it ({environment})")
+        return Contamination("UNKNOWN", f"torch was imported before anything observed it ({environment})")
     if others == UNKNOWN or (others == NOT_RECORDED and backends):
-        return RunVerdict("UNKNOWN", f"whether the program loaded {backends or 'a backend'} itself is not known")
+        return Contamination("UNKNOWN", f"whether the program loaded {backends or 'a backend'} itself is not known")
     reasons = {
         "disabled": f"autoload was disabled ({environment})",
         "no_backend": f"autoload was enabled and no backend is installed ({environment})",
         "torch_not_imported": "torch was not imported",
     }
-    return RunVerdict("CLEAN", reasons.get(str(outcome), f"autoload: {outcome} ({environment})"))
+    return Contamination("CLEAN", reasons.get(str(outcome), f"autoload: {outcome} ({environment})"))

@@ -83,7 +83,7 @@ class Process:
     `script` is the name of its span: what is outside any case belongs to it. Empty where nothing is.
     """
 
-    record: reader.Process
+    record: reader.ProcessRecord
     script: str = ""
     cases: list[Case] = field(default_factory=list[Case])
     dispatches: Dispatches = field(default_factory=Dispatches)

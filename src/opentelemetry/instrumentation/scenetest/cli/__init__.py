@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 
 import click
 
-from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, die_by, discard_output, flush, say
+from opentelemetry.instrumentation.scenetest.cli.ending import PROGRAM, die_by, discard_output, flush, say
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.version import __version__

@@ -18,10 +18,11 @@ from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.cli import compare
 from opentelemetry.instrumentation.scenetest.cli.arguments import check_name, no_run_in
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
-from opentelemetry.instrumentation.scenetest.cli.exits import PROGRAM, flush, say
+from opentelemetry.instrumentation.scenetest.cli.ending import PROGRAM, flush, say
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
-from opentelemetry.instrumentation.scenetest.render.layout import print_line
+from opentelemetry.instrumentation.scenetest.render.folding import print_line
 from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.rundir import layout, run_file
 from opentelemetry.instrumentation.scenetest.runner import arms, environments, worktrees
@@ -188,8 +189,8 @@ def _limits(context: click.Context, asked: dict[str, Any]) -> Limits:
 def _places(given: Sequence[str], autoload: bool) -> Mapping[str, Place]:
     if not autoload:
         return arms.parse(given)
-    if any(arms.AUTOLOAD_VARIABLE in text for text in given):
-        raise BadInputError(f"--autoload sets {arms.AUTOLOAD_VARIABLE} in both arms; leave it out of --arm")
+    if any(VARIABLE in text for text in given):
+        raise BadInputError(f"--autoload sets {VARIABLE} in both arms; leave it out of --arm")
     return arms.parse([*given, *arms.AUTOLOAD])
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from opentelemetry.instrumentation.scenetest import destination
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE
 from opentelemetry.instrumentation.scenetest.deliver import delivery, endpoint
 from opentelemetry.instrumentation.scenetest.deliver.endpoint import Endpoint
 from opentelemetry.instrumentation.scenetest.deliver.result import ExportError
@@ -23,7 +24,6 @@ from opentelemetry.instrumentation.scenetest.version import __version__
 
 Status = Literal["ok", "note", "wrong"]
 DISTRIBUTION = "opentelemetry-instrumentation-scenetest"
-VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _PATIENCE = 5.0
 """Seconds that a backend has for its answer."""
 

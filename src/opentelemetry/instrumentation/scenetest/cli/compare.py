@@ -12,7 +12,7 @@ import click
 from opentelemetry.instrumentation.scenetest.cli import arm_options
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.defaults import WithDefaults
-from opentelemetry.instrumentation.scenetest.cli.exits import say
+from opentelemetry.instrumentation.scenetest.cli.ending import say
 from opentelemetry.instrumentation.scenetest.conditions import groups
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.exits import Exit

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.cli import checks
 from opentelemetry.instrumentation.scenetest.exits import Exit
-from opentelemetry.instrumentation.scenetest.render.layout import print_line
+from opentelemetry.instrumentation.scenetest.render.folding import print_line
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.runner import interpreter

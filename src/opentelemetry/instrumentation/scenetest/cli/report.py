@@ -11,7 +11,7 @@ from opentelemetry.instrumentation.scenetest.analyse.compare.gate import ALLOW_N
 from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.cli.arm_options import source_options, split_arms
 from opentelemetry.instrumentation.scenetest.cli.compare import ArmsCommand, compared, comparison_options, exit_code
-from opentelemetry.instrumentation.scenetest.cli.exits import say
+from opentelemetry.instrumentation.scenetest.cli.ending import say
 from opentelemetry.instrumentation.scenetest.cli.output import whole_file
 from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 

@@ -14,7 +14,7 @@ import click
 
 from opentelemetry.instrumentation.scenetest import destination
 from opentelemetry.instrumentation.scenetest.cli.arguments import check_name, no_run_in
-from opentelemetry.instrumentation.scenetest.cli.exits import die_by, discard_output, flush_if_possible, say, tell
+from opentelemetry.instrumentation.scenetest.cli.ending import die_by, discard_output, flush_if_possible, say, tell
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.rundir import exit_wait, handover, layout, run_file

@@ -20,8 +20,7 @@ from opentelemetry.instrumentation.scenetest.cli.arguments import complete_runs
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.errors import BadInputError, Failure
 from opentelemetry.instrumentation.scenetest.exits import Exit
-from opentelemetry.instrumentation.scenetest.render.layout import Row as Line
-from opentelemetry.instrumentation.scenetest.render.layout import print_table
+from opentelemetry.instrumentation.scenetest.render.folding import TableRow, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.render.plain_console import console
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
@@ -35,7 +34,7 @@ _PERIODS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 @dataclass(frozen=True)
-class Row:
+class ListedRun:
     """One stored run in the list.
 
     Attributes:
@@ -150,13 +149,13 @@ def _remove(directory: Path) -> None:
         raise BadInputError(f"{str(directory)!r} can't be removed: {error.strerror}") from error
 
 
-def _row(directory: Path) -> Row:
+def _row(directory: Path) -> ListedRun:
     facts = run_file.read(directory)
     started = facts.get("started_unix_ns")
     verdict, rulers, cases = _recorded(directory)
     code = facts.get("exit_code")
     running = delivery_state.is_measured(directory)
-    return Row(
+    return ListedRun(
         name=directory.name,
         started=datetime.fromtimestamp(started / 1e9, timezone.utc).isoformat() if isinstance(started, int) else None,
         verdict=verdict,
@@ -200,9 +199,9 @@ def _file_size(path: Path) -> Iterator[int]:
         return
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[ListedRun]) -> None:
     titles = ("name", "started", "verdict", "ruler", "cases", "outcome", "delivered", "size")
-    lines: list[Line] = []
+    lines: list[TableRow] = []
     colors = {"good": "green", "bad": "red", "doubtful": "yellow"}
     for row in rows:
         started = datetime.fromisoformat(row.started).astimezone() if row.started else None
@@ -217,7 +216,7 @@ def _print(rows: Sequence[Row]) -> None:
             "yes" if row.delivered else "no",
             _sized(row.bytes),
         ]
-        lines.append(Line(cells))
+        lines.append(TableRow(cells))
     print_table(console(), titles, lines, numbers=(titles.index("cases"), titles.index("size")))
 
 

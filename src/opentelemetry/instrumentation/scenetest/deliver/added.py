@@ -12,7 +12,7 @@ from opentelemetry.sdk.util import BoundedList
 from opentelemetry.trace import Link, Status, StatusCode
 
 from opentelemetry.instrumentation.scenetest.rundir.added import Added
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 from opentelemetry.instrumentation.scenetest.semantics import clean, span_context, text
 from opentelemetry.instrumentation.scenetest.traceparent import Carried
 
@@ -37,7 +37,7 @@ def attributes(added: Added, ours: Mapping[str, Any]) -> Mapping[str, Any]:
     return bounded
 
 
-def events(added: Added, process: Process) -> Sequence[Event]:
+def events(added: Added, process: ProcessRecord) -> Sequence[Event]:
     """Return the events of a span, at times of the wall clock."""
     most, length = limits().max_event_attributes, limits().max_attribute_length
     found = [

@@ -297,7 +297,7 @@ def has_withheld_left(directory: Path, selection: Selection) -> bool:
     return not checkpoint.read(directory / withheld_name(_RUN, selection)).complete
 
 
-def may_grow(process: reader.Process) -> bool:
+def may_grow(process: reader.ProcessRecord) -> bool:
     """Tell whether the process of a journal may still write to it, or can't be known not to."""
     facts = process.facts
     if "boot_id" not in facts:  # made from a log, by no process that lives

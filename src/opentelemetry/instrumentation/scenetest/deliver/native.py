@@ -16,7 +16,7 @@ from opentelemetry.instrumentation.scenetest.deliver.spans import SCOPE
 from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, has_records, native_spans, recorded
 from opentelemetry.instrumentation.scenetest.native.place import Placed
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 from opentelemetry.instrumentation.scenetest.semantics import clean, span_context, text
 
 
@@ -79,7 +79,7 @@ def _span(placed: Placed[Enclosing], start_ns: int, owner: Enclosing, of: Shared
     )
 
 
-def _process(placed: Placed[Enclosing], owner: Enclosing) -> Process:
+def _process(placed: Placed[Enclosing], owner: Enclosing) -> ProcessRecord:
     """The process that wrote the record: a forked worker shares all but its ids with the one that forked it."""
     pid = placed.span.pid
     if pid in (0, owner.process.pid):

@@ -10,7 +10,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.version import __version__ as sdk_version
 
 from opentelemetry.instrumentation.scenetest.conditions.values import Value
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 from opentelemetry.instrumentation.scenetest.semantics import SCHEMA_URL, clean
 from opentelemetry.instrumentation.scenetest.version import __version__
 
@@ -29,7 +29,7 @@ class SharedResource(Resource):
     __hash__ = object.__hash__
 
 
-def resource(process: Process, conditions: Mapping[str, Value], run: Mapping[str, Any]) -> SharedResource:
+def resource(process: ProcessRecord, conditions: Mapping[str, Value], run: Mapping[str, Any]) -> SharedResource:
     """Return the resource of the spans of a process under one set of conditions.
 
     Args:

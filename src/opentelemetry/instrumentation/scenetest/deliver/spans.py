@@ -22,7 +22,7 @@ from opentelemetry.instrumentation.scenetest.deliver.resources import SharedReso
 from opentelemetry.instrumentation.scenetest.deliver.withheld import Selection
 from opentelemetry.instrumentation.scenetest.native import of_run as native
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 from opentelemetry.instrumentation.scenetest.rundir.reader import Journal
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 from opentelemetry.instrumentation.scenetest.semantics import (
@@ -153,7 +153,7 @@ def _link(case: Span) -> Link:
 class _Builder:
     """Builds the spans of one process. What many of them have in common is made once, and the latest of it kept."""
 
-    def __init__(self, process: Process, run: Mapping[str, Any]) -> None:
+    def __init__(self, process: ProcessRecord, run: Mapping[str, Any]) -> None:
         self._process = process
         self._run = run
         self._of_run = run_context(run)

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _MARKS = (b'"flags":', b'"live":true')
@@ -25,7 +25,7 @@ class Selection(Enum):
     LIVE = "live"
     """Made on the program's own provider, which may not have exported them: its process died, or it was not flushed."""
 
-    def has(self, span: Span, process: Process) -> bool:
+    def has(self, span: Span, process: ProcessRecord) -> bool:
         """Tell whether a span belongs to it."""
         if span.live:
             lost = process.unflushed or process.ended in ("lost", "not_seen")

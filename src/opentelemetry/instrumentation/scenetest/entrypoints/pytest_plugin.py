@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from opentelemetry.instrumentation.scenetest import destination
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE
 from opentelemetry.instrumentation.scenetest.conditions.logline import UNSET
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, noted
-from opentelemetry.instrumentation.scenetest.record.finder import VARIABLE, variable
+from opentelemetry.instrumentation.scenetest.record.finder import variable
 from opentelemetry.instrumentation.scenetest.record.recorder import case
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.rundir import layout

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class _Finder:
+class _HookingFinder:
     """Asks the other finders for a module in `callbacks`, and lets a `_Loader` load it."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class _Loader:
             self._callback(module)
 
 
-_finder = _Finder()
+_finder = _HookingFinder()
 
 
 def install(callbacks: Mapping[str, Callable[[ModuleType], None]]) -> None:

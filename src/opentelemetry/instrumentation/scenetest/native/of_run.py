@@ -29,11 +29,11 @@ _NOT_ENDED = 2**63 - 1
 class Enclosing(NamedTuple):
     """The dispatch or case that encloses native spans, with its process."""
 
-    process: reader.Process
+    process: reader.ProcessRecord
     span: Span
 
 
-def native_spans(directory: Path, recorded: Iterable[tuple[reader.Process, Iterable[Span]]]) -> Native[Enclosing]:
+def native_spans(directory: Path, recorded: Iterable[tuple[reader.ProcessRecord, Iterable[Span]]]) -> Native[Enclosing]:
     """Return the native spans in the logs of a run, each under the dispatch or case that encloses it.
 
     Args:
@@ -44,7 +44,7 @@ def native_spans(directory: Path, recorded: Iterable[tuple[reader.Process, Itera
     return place(_records(logs.logs_of(directory)), windows)
 
 
-def recorded(directory: Path) -> Iterator[tuple[reader.Process, list[Span]]]:
+def recorded(directory: Path) -> Iterator[tuple[reader.ProcessRecord, list[Span]]]:
     """Yield the processes of a run with their spans that run no more."""
     for path in layout.journals(directory):
         with suppress(reader.NotAJournalError):
@@ -83,7 +83,7 @@ def _records(paths: Iterable[Path]) -> Iterator[Record]:
             yield from read(file)
 
 
-def _windows(process: reader.Process, spans: Sequence[Span]) -> ProcessWindows[Enclosing]:
+def _windows(process: reader.ProcessRecord, spans: Sequence[Span]) -> ProcessWindows[Enclosing]:
     return ProcessWindows(
         process.pid,
         process.facts.get("parent_pid"),
@@ -98,7 +98,7 @@ def _words(value: Value | None) -> list[str]:
     return str(value or "").split(",")
 
 
-def _window(process: reader.Process, span: Span) -> Window[Enclosing]:
+def _window(process: reader.ProcessRecord, span: Span) -> Window[Enclosing]:
     """Return the window of a span. If the span never returned, its window has no end."""
     run_id = span.attributes.get(RUN_ID)
     end_ns = _NOT_ENDED if span.end_ns is None else span.end_ns

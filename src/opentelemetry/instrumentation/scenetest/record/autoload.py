@@ -10,11 +10,11 @@ import os
 import sys
 
 from opentelemetry.instrumentation.scenetest import faults
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE, enabled_by
 from opentelemetry.instrumentation.scenetest.conditions.files import launch_environment
 from opentelemetry.instrumentation.scenetest.record.finder import (
     AFTER_LOOP,
     NOT_SEEN,
-    VARIABLE,
     WATCHING,
     Finder,
     Import,
@@ -62,14 +62,6 @@ class _Known:
 
 _finder = Finder()
 _known = _Known()
-
-
-def enabled_by(value: str | None) -> bool:
-    """Whether torch autoloads at this value of the variable (None: unset).
-
-    The same as `torch._is_device_backend_autoload_enabled`, which has not changed from 2.5.0 to 2.15.0.
-    """
-    return (value if value is not None else "1") == "1"
 
 
 def install(imported: Callable[[], object]) -> None:

@@ -25,6 +25,7 @@ from _weakref import ref
 
 from opentelemetry.instrumentation.scenetest import faults
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from importlib.metadata import DistributionFinder, EntryPoint
     from types import FrameType, ModuleType
 
-VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 LOOP = "_import_device_backends"
 AFTER_LOOP = "torch._native"
 WATCHING = "observe what torch's backend autoload does"

@@ -52,7 +52,7 @@ class _Above(recorder.OpenSpan):
 
     def __init__(self, scratch: _Scratch) -> None:
         super().__init__()
-        self.holder, self.rounds = self, session.Rounds()
+        self.holder, self.rounds = self, session.RoundNumbers()
         self.number, self.trace, self.carried = next(scratch.ids), os.urandom(16).hex(), SAMPLED
         self.outer = recorder.innermost()
         self._begin(scratch)

@@ -41,7 +41,7 @@ def real(provider: TracerProvider | None) -> TracerProvider | None:
     return None if isinstance(provider, trace.NoOpTracerProvider) else provider
 
 
-class Watch:
+class FlushTracker:
     """Watches whether the program flushes the provider that the spans of a session are made on.
 
     Args:
@@ -82,7 +82,7 @@ class Watch:
             for name, (before, after) in ways.items():
                 original = getattr(provider, name, None)
                 if original is not None and not hasattr(original, _MARK):
-                    ours = _watched(original, before, after)
+                    ours = _tracked(original, before, after)
                     self._wrapped.append((name, _of_object(provider).get(name), ours))
                     setattr(provider, name, ours)
         except Exception as error:
@@ -125,7 +125,7 @@ class Watch:
             self._active.session.provider.is_flushed = True
 
 
-def _watched(original: Any, before: Callable[[], None], after: Callable[[], None]) -> Any:
+def _tracked(original: Any, before: Callable[[], None], after: Callable[[], None]) -> Any:
     @wraps(original)
     def call(*arguments: Any, **keywords: Any) -> Any:
         _guarded(before)

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from opentelemetry.instrumentation.scenetest import faults, standard_library
 from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.record import autoload, context, open_cases, session
-from opentelemetry.instrumentation.scenetest.record.rounds import Rounds
+from opentelemetry.instrumentation.scenetest.record.rounds import RoundNumbers
 from opentelemetry.instrumentation.scenetest.record.session import active
 from opentelemetry.instrumentation.scenetest.traceparent import Parent
 
@@ -79,7 +79,7 @@ class OpenSpan:
     start: int
     holder: OpenSpan | None
     """The case or dispatch that this span is or lies in: the parent of what is recorded inside."""
-    rounds: Rounds
+    rounds: RoundNumbers
     """Numbers the dispatches of the case."""
 
     def __init__(self) -> None:
@@ -265,7 +265,7 @@ class case(OpenSpan):  # noqa: N801
 
         recording.look()
         self.outer = outer = current()
-        self.holder, self.rounds = self, Rounds()
+        self.holder, self.rounds = self, RoundNumbers()
         self.number = next(recording.ids)
         suite, name = lines.text(self.suite), lines.text(self.name)
         self.attributes = attributes = {**of_case.load(), **lines.attributes(self._given)}

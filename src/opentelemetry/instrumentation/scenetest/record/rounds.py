@@ -8,7 +8,7 @@ from itertools import count
 from opentelemetry.instrumentation.scenetest import faults
 
 
-class Rounds:
+class RoundNumbers:
     """Numbers the dispatches of one case, or of one callable outside any case."""
 
     __slots__ = ("numbers",)

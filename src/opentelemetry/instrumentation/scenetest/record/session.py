@@ -16,7 +16,7 @@ from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN
 from opentelemetry.instrumentation.scenetest.record import autoload, context, preload
 from opentelemetry.instrumentation.scenetest.record.open_cases import OpenCases
-from opentelemetry.instrumentation.scenetest.record.rounds import Rounds
+from opentelemetry.instrumentation.scenetest.record.rounds import RoundNumbers
 from opentelemetry.instrumentation.scenetest.record.state import state
 from opentelemetry.instrumentation.scenetest.record.threads import Threads
 from opentelemetry.instrumentation.scenetest.rundir import handover, layout, run_file, writer
@@ -84,9 +84,9 @@ class Session:
         self.changed_at: dict[str, int] = {}
         self._logged = False
         self._looked = 0
-        self.provider: provider.Watch | None = None
+        self.provider: provider.FlushTracker | None = None
         self._process_span: Parent | None = None
-        self._rounds: dict[str, Rounds] = {}
+        self._rounds: dict[str, RoundNumbers] = {}
         self._service: dict[str, object] = {}
         self._writer: writer.Writer | None = None
         self.recording = run is not None
@@ -185,7 +185,7 @@ class Session:
 
         begun = live.begin(state.tracer_provider, state.directory, kind, attributes, **names)
         if begun is not None:
-            self._watch_provider(wrap=self.recording or kind == "process")
+            self._track_provider(wrap=self.recording or kind == "process")
         elif self.recording and state.directory is not None:
             # The provider that was given makes no spans, so ours are to be delivered.
             handover.start(state.directory)
@@ -195,15 +195,15 @@ class Session:
         """Write a case of the parent process to the journal, once: this process records in it."""
         with state.lock:
             if self.cases.inherited is not inherited:
-                inherited.rounds = Rounds()
+                inherited.rounds = RoundNumbers()
                 if inherited.live is not None:
-                    self._watch_provider(wrap=self.recording)
+                    self._track_provider(wrap=self.recording)
                 self.write_open("case", inherited.id, inherited.trace, None, inherited=True, **fields)
                 self.cases.inherited = inherited
 
-    def rounds_of(self, callable_name: str) -> Rounds:
+    def rounds_of(self, callable_name: str) -> RoundNumbers:
         """Return the numbering of the dispatches of a callable outside any case."""
-        return self._rounds.setdefault(callable_name, Rounds())
+        return self._rounds.setdefault(callable_name, RoundNumbers())
 
     def process_span(self) -> Parent:
         """Return the span that holds what lies outside any case; it opens when it is first asked for."""
@@ -226,11 +226,11 @@ class Session:
         self.write_open("process", span.id, span.trace, above, remote=remote, name=name, **mark)
         return span
 
-    def _watch_provider(self, *, wrap: bool) -> None:
+    def _track_provider(self, *, wrap: bool) -> None:
         if self.provider is None:
             from opentelemetry.instrumentation.scenetest.record import provider
 
-            self.provider = provider.Watch(active)
+            self.provider = provider.FlushTracker(active)
         is_new = wrap and self.provider.begin(state.tracer_provider)
         self.provider.is_flushed = False
         if is_new:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from opentelemetry.instrumentation.scenetest.render.comparison_document import CaseDocument, Document, RowDocument
 from opentelemetry.instrumentation.scenetest.render.durations import unit_of
-from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
+from opentelemetry.instrumentation.scenetest.render.folding import TableRow, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 
 _HEADLINES = {
@@ -59,7 +59,7 @@ def _print_refusal(console: Console, document: Document) -> None:
     sheet = document.refusal
     if sheet.rows:
         rows = [
-            Row([one.attribute, *map(plain, one.values)], "red", one.why if one is of_reason[-1] else "")
+            TableRow([one.attribute, *map(plain, one.values)], "red", one.why if one is of_reason[-1] else "")
             for _, group in groupby(sheet.rows, key=lambda one: one.why)
             for of_reason in [list(group)]
             for one in of_reason

@@ -12,7 +12,7 @@ from opentelemetry.instrumentation.scenetest.analyse.tree import tree
 from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing
 from opentelemetry.instrumentation.scenetest.native.place import Counts, Native, Placed
 from opentelemetry.instrumentation.scenetest.render.durations import unit_of
-from opentelemetry.instrumentation.scenetest.render.layout import Row, print_table
+from opentelemetry.instrumentation.scenetest.render.folding import TableRow, print_table
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.render.show_columns import FIGURES, FIRST, MEDIAN, figures
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
@@ -53,7 +53,7 @@ class NativeView:
         whole = sum(owner.duration_ns or 0 for owner in owners)
         columns = [name for name in FIGURES if name != FIRST]
         titles = (title, "count", "", *columns, "share")
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for depth, name, above in root.walk():
             found = figures(name.durations)
             unit, size = unit_of(found[MEDIAN])
@@ -63,7 +63,9 @@ class NativeView:
             label = (
                 name.name.removeprefix(above.name) if above and name.name.startswith(f"{above.name}.") else name.name
             )
-            rows.append(Row([f"{'  ' * (depth + 1)}{plain(label)}", str(len(name.durations)), unit, *numbers, share]))
+            rows.append(
+                TableRow([f"{'  ' * (depth + 1)}{plain(label)}", str(len(name.durations)), unit, *numbers, share])
+            )
         print_table(console, titles, rows, indent=2, numbers=(1, *range(3, len(titles))))
 
 

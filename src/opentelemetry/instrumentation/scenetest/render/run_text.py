@@ -19,7 +19,7 @@ from opentelemetry.instrumentation.scenetest.conditions.table import CONDITIONS
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.native.alone import DERIVED
 from opentelemetry.instrumentation.scenetest.render.durations import unit_of
-from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
+from opentelemetry.instrumentation.scenetest.render.folding import TableRow, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.native_text import NativeView, accounting
 from opentelemetry.instrumentation.scenetest.render.plain import plain
 from opentelemetry.instrumentation.scenetest.render.show_columns import FIGURES, MEDIAN, figures
@@ -55,10 +55,10 @@ def print_conditions(console: Console, run: Run) -> None:
     for process in run.processes:
         console.print()
         print_line(console, f"process {process.record.pid}, ended: {process.record.ended}", style="bold")
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         for attribute, value in _in_table_order(process.record.conditions):
             use, observed = _declared(attribute)
-            rows.append(Row([attribute, plain(_worded(value)), use, Text(observed, "dim")]))
+            rows.append(TableRow([attribute, plain(_worded(value)), use, Text(observed, "dim")]))
         print_table(
             console, ("condition", "value", "use", "how it is observed"), rows, indent=2, stacked=True, widest=40
         )
@@ -205,10 +205,10 @@ def _print_dispatches(
     rows = [(name, figures(durations)) for name, durations in timed.items() if durations]
     rows += native.figures(one for one in dispatches if one.outcome in ("pass", UNKNOWN))
     if rows:
-        lines: list[Row] = []
+        lines: list[TableRow] = []
         for label, found in rows:
             unit, size = unit_of(found[MEDIAN])
-            lines.append(Row([label, unit, *(f"{number / size:.1f}" for number in found.values())]))
+            lines.append(TableRow([label, unit, *(f"{number / size:.1f}" for number in found.values())]))
         print_table(console, ("", "", *FIGURES), lines, indent=2, numbers=range(2, 2 + len(FIGURES)))
     others = dispatches.others()
     for dispatch in others[:_OTHERS]:

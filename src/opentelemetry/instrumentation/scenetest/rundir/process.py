@@ -15,7 +15,7 @@ _NAMES = ("service_name", "resource_attributes", "sdk_resource")
 
 
 @dataclass(slots=True)
-class Process:
+class ProcessRecord:
     """What a journal says about the process that wrote it.
 
     Attributes:

@@ -18,7 +18,7 @@ from opentelemetry.instrumentation.scenetest.conditions import table
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.rundir import added, layout, liveness
-from opentelemetry.instrumentation.scenetest.rundir.process import Process
+from opentelemetry.instrumentation.scenetest.rundir.process import ProcessRecord
 from opentelemetry.instrumentation.scenetest.rundir.raw_lines import DISPATCH, PASS, parse, raw_lines
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Change, Span
 from opentelemetry.instrumentation.scenetest.rundir.span_ids import SpanIds
@@ -56,7 +56,7 @@ class Journal:
     """
 
     path: Path
-    process: Process = field(init=False)
+    process: ProcessRecord = field(init=False)
     _open: dict[str, Span] = field(init=False, default_factory=dict[str, Span])
     _ended: SpanIds = field(init=False, default_factory=SpanIds)
     _set_at: int = field(init=False, default=0)
@@ -78,7 +78,7 @@ class Journal:
     def __post_init__(self) -> None:
         # Asked before reading: what its writer adds in between is then read as that of a running process.
         held = liveness.is_written(self.path)
-        self.process = Process(self.path, {}, {}, "running" if held else "lost")
+        self.process = ProcessRecord(self.path, {}, {}, "running" if held else "lost")
         self.process.incomplete = self.path.name.endswith(layout.INCOMPLETE_SUFFIX)
         with self.path.open("rb") as file:
             first = next((line for raw in raw_lines(file) if (line := parse(raw)) and line["kind"] == "process"), None)

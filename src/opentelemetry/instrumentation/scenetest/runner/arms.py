@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opentelemetry.instrumentation.scenetest.conditions.autoload_setting import VARIABLE
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 NAMES = ("base", "measure")
-AUTOLOAD_VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
-AUTOLOAD = (f"base:{AUTOLOAD_VARIABLE}=0", f"measure:{AUTOLOAD_VARIABLE}=1")
+AUTOLOAD = (f"base:{VARIABLE}=0", f"measure:{VARIABLE}=1")
 """The arms that tell what torch's backend autoload costs."""
 
 

@@ -7,12 +7,15 @@ import io
 import pytest
 from rich.text import Text
 
-from opentelemetry.instrumentation.scenetest.render.layout import Row, print_line, print_table
+from opentelemetry.instrumentation.scenetest.render.folding import TableRow, print_line, print_table
 from opentelemetry.instrumentation.scenetest.render.plain_console import PlainConsole
 
 LINE = "  python tests/st/test_vector.py --platform a2a3sim --rounds 12 --golden"
 TITLES = ("", "", "first", "min", "median")
-ROWS = [Row(["dispatch", "ms", "104.7", "107.5", "118.5"]), Row(["control plane/pass", "us", "22.4", "22.4", "1.0"])]
+ROWS = [
+    TableRow(["dispatch", "ms", "104.7", "107.5", "118.5"]),
+    TableRow(["control plane/pass", "us", "22.4", "22.4", "1.0"]),
+]
 
 
 def at(width: int) -> tuple[PlainConsole, io.StringIO]:
@@ -78,7 +81,7 @@ def test_a_table_that_is_too_wide_is_a_list_with_every_cell() -> None:
 
 def test_long_texts_have_a_line_each_in_a_list() -> None:
     console, file = at(30)
-    rows = [Row(["torch.imported", "yes", Text("no, it was not imported")], note="it matters")]
+    rows = [TableRow(["torch.imported", "yes", Text("no, it was not imported")], note="it matters")]
     print_table(console, ("", "base-1..6", "dirty"), rows, stacked=True)
     assert file.getvalue().splitlines() == [
         "torch.imported",
@@ -91,5 +94,5 @@ def test_long_texts_have_a_line_each_in_a_list() -> None:
 
 def test_a_long_cell_does_not_push_the_others_away() -> None:
     console, file = at(200)
-    print_table(console, ("a", "b", "c"), [Row(["x", "y" * 30, "z"]), Row(["x", "y", "z"])], widest=10)
+    print_table(console, ("a", "b", "c"), [TableRow(["x", "y" * 30, "z"]), TableRow(["x", "y", "z"])], widest=10)
     assert file.getvalue().splitlines() == ["a  b  c", f"x  {'y' * 30}  z", "x  y  z"]

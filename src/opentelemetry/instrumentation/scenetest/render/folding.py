@@ -23,7 +23,7 @@ _UNLIMITED = 10_000
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table.
 
     Attributes:
@@ -73,7 +73,7 @@ def _folds(line: str, width: int, indent: int) -> Iterator[int]:
 def print_table(
     console: Console,
     titles: Sequence[str],
-    rows: Sequence[Row],
+    rows: Sequence[TableRow],
     *,
     indent: int = 0,
     numbers: Sequence[int] = (),
