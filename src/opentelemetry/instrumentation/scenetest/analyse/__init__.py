@@ -1,1 +1,1 @@
-"""What reads finished runs: the stores, statistics and comparisons."""
+"""The analysis of finished runs: contamination, statistics, comparison. It knows no network, options or formats."""

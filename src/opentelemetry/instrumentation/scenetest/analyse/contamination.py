@@ -25,7 +25,12 @@ _BY_ITSELF = "by an import of the program's own"
 
 @dataclass(frozen=True, slots=True)
 class Contamination:
-    """One word and what it rests on."""
+    """The verdict on a run.
+
+    Attributes:
+        word: the verdict.
+        reason: why, as a sentence for the reader.
+    """
 
     word: Word
     reason: str
@@ -34,8 +39,8 @@ class Contamination:
 def verdict(run: Run) -> Contamination:
     """Tell whether a device backend was loaded into a process of the run.
 
-    A backend that was loaded in one process contaminates the run. Clean needs every process to be known to be, at all
-    times at which something was recorded in it.
+    A backend that was loaded in one process contaminates the run. A run is clean only if every process is known to have
+    been clean whenever something was recorded in it.
     """
     found = [_of_process(process) for process in run.processes]
     for word in WORDS:
@@ -75,7 +80,7 @@ def _of_conditions(conditions: Mapping[str, Value]) -> Contamination:
         version = conditions.get("torch_npu.version", UNKNOWN)
         name = "torch_npu" if version == UNKNOWN else f"torch_npu {version}"
         by = {"autoload": "by `import torch`", "import": _BY_ITSELF}
-        how = by.get(str(conditions.get("torch_npu.loaded_by")), "by what is not known")
+        how = by.get(str(conditions.get("torch_npu.loaded_by")), "in an unknown way")
         return Contamination("CONTAMINATED", f"{name} was loaded {how} ({environment})")
     if outcome == "loaded":
         return Contamination("CONTAMINATED", f"{backends or 'a backend'} was loaded by `import torch` ({environment})")

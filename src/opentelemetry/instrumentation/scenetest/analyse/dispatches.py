@@ -16,8 +16,8 @@ _NO_ROUND = -1
 class Dispatches(Sequence[Span]):
     """Dispatches in the order of their starts.
 
-    A dispatch that passed and says nothing of its own is one of a million alike: four numbers of it are kept, and its
-    `Span` is made when it is asked for. Any other is kept as it is.
+    Most dispatches passed and have no attributes of their own. Only id, round, start and end of such a dispatch are
+    kept, and its `Span` is made on demand from a model, the first one of its kind. Unusual ones are kept as they are.
     """
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
@@ -49,10 +49,10 @@ class Dispatches(Sequence[Span]):
         self._ids.append(int(span.span_id, 16))
 
     def durations(self, counts: Callable[[Span], bool]) -> list[int]:
-        """Return how long those that ended took, in nanoseconds, in the order of their starts.
+        """Return the durations of the dispatches that ended, in nanoseconds, in the order of their starts.
 
         Args:
-            counts: tells whether one that is not like the others counts.
+            counts: tells whether an unusual dispatch counts.
         """
         self._sort()
         left_out = {place for place, span in self._kept.items() if span.end_ns is None or not counts(span)}
@@ -60,7 +60,7 @@ class Dispatches(Sequence[Span]):
         return [end - start for place, (start, end) in enumerate(times) if place not in left_out]
 
     def times(self) -> list[tuple[int, int]]:
-        """Return start and end of those that ended, in monotonic nanoseconds."""
+        """Return start and end of the dispatches that ended, in monotonic nanoseconds."""
         open_ones = {place for place, span in self._kept.items() if span.end_ns is None}
         times = zip(self._starts, self._ends, strict=True)
         return [time for place, time in enumerate(times) if place not in open_ones]
@@ -82,13 +82,13 @@ class Dispatches(Sequence[Span]):
             kept = self._kept.get(place)
             yield f"{number:016x}" if kept is None else kept.span_id
 
-    def alike(self) -> list[tuple[int, Span]]:
-        """Return the places from which on those that are like the others are like one of them, each with that one."""
+    def models(self) -> list[tuple[int, Span]]:
+        """Return the models, each with the place from which on usual dispatches are like it."""
         self._sort()
         return list(zip(self._model_begins, self._models, strict=True))
 
-    def own(self) -> dict[int, Span]:
-        """Return by place those that are not like the others."""
+    def unusual(self) -> dict[int, Span]:
+        """Return the unusual dispatches by their places."""
         self._sort()
         return self._kept
 
@@ -100,11 +100,11 @@ class Dispatches(Sequence[Span]):
         return {int(one, 16) for one in above if one}.isdisjoint(self._ids)
 
     def kinds(self) -> list[Span]:
-        """Return one dispatch of each kind that is alike in all but its own numbers."""
+        """Return one dispatch of each kind. Dispatches of one kind differ only in id, round, start and end."""
         return [*self._models, *self._kept.values()]
 
     def others(self) -> list[Span]:
-        """Return those that did not pass, in the order of their starts."""
+        """Return the dispatches that did not pass, in the order of their starts."""
         self._sort()
         return [span for _, span in sorted(self._kept.items()) if span.outcome != "pass"]
 
@@ -160,7 +160,7 @@ class Dispatches(Sequence[Span]):
 
 
 def _is_alike(span: Span, model: Span) -> bool:
-    """Tell whether a dispatch differs from another in its own numbers only."""
+    """Tell whether two usual dispatches differ only in id, round, start and end."""
     return (
         span.conditions is model.conditions  # and so of the same changes
         and span.case is model.case

@@ -31,17 +31,24 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         f"{BIND}.{phase}" for phase in ("host_orch", "graph_upload", "relocate", "sm_h2d", "arena_h2d")
     ),
 }
-"""The spans that each figure is the sum of; `Effective` is the window that they span together.
+"""The spans whose times each figure adds up. `Effective` is the time from the first start to the last end.
 
-The control plane is a sum of costs, not an interval. Harnesses of before August 2026 have `relocate` and `sm_h2d` too.
+The control plane is a sum of costs, not an interval. Harnesses before August 2026 have `relocate` and `sm_h2d` too.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Pass(Generic[T]):
-    """One pass: where it belongs, the time spent under each name, and the users' figures, all in nanoseconds.
+    """One pass.
 
-    A figure that the pass lacks a part of, measured in other passes of the run, is left out.
+    Attributes:
+        pid: the process that wrote it.
+        inv: number of the pass in its process.
+        window: the dispatch or case that it lies in.
+        start_ns: when it began, in nanoseconds.
+        durations: the time spent in the spans of each name, in nanoseconds.
+        figures: the figures that the harness's users compare, in nanoseconds. A figure is left out if the pass lacks a
+            part of it that other passes of the run have.
     """
 
     pid: int
@@ -53,7 +60,7 @@ class Pass(Generic[T]):
 
 
 def passes(spans: Iterable[Placed[T]]) -> list[Pass[T]]:
-    """The passes that these spans are of, in the order of their starts."""
+    """Return the passes that these spans belong to, in the order of their starts."""
     of_pass: dict[tuple[int, int], list[Placed[T]]] = defaultdict(list)
     for placed in spans:
         if placed.rank_known and placed.span.name.startswith(HOST) and placed.span.pid:

@@ -26,7 +26,7 @@ OURS = frozenset(f"scenetest.{name}" for name in _NAMES)
 
 
 def given(attributes: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    """Return the attributes that the user gave a case, by name: they tell cases of one name apart."""
+    """Return the attributes that the user gave a case, sorted by name. They distinguish cases of the same name."""
     return tuple(
         sorted(
             (key.removeprefix("scenetest."), value)
@@ -65,9 +65,13 @@ def name_inside(attributes: Mapping[str, Value]) -> str:
 
 @dataclass(slots=True)
 class Case:
-    """One case with what was recorded in it, by start. Its dispatches are all of them, also those inside others.
+    """One case with what was recorded in it.
 
-    `in_children` is how many more of its dispatches forked children recorded, in journals of their own.
+    Attributes:
+        span: the case itself.
+        phases: its phases, in the order of their starts.
+        dispatches: all of its dispatches in the order of their starts, including those inside other dispatches.
+        in_children: how many more of its dispatches forked children recorded in journals of their own.
     """
 
     span: Span
@@ -78,9 +82,14 @@ class Case:
 
 @dataclass(slots=True)
 class Process:
-    """One measured process: its cases, and the dispatches and phases outside any of them, by start.
+    """One measured process, with lists in the order of starts.
 
-    `script` is the name of its span: what is outside any case belongs to it. Empty where nothing is.
+    Attributes:
+        record: what its journal says about it.
+        script: name of the span of the process, which holds what lies outside any case; empty if nothing does.
+        cases: its cases.
+        dispatches: the dispatches outside any case.
+        phases: the phases outside any case.
     """
 
     record: reader.ProcessRecord
@@ -90,7 +99,7 @@ class Process:
     phases: list[Span] = field(default_factory=list[Span])
 
     def own_cases(self) -> list[Case]:
-        """Return the cases that opened in this process, without that of its parent in which it only dispatched."""
+        """Return the cases that this process opened. It may also have dispatched in a case of its parent."""
         return [case for case in self.cases if not case.span.inherited]
 
     def all_dispatches(self) -> Iterator[tuple[Case | None, Span]]:
@@ -102,7 +111,7 @@ class Process:
             yield None, dispatch
 
     def groups(self) -> Iterator[Dispatches]:
-        """Yield the dispatches of each case, then those outside any."""
+        """Yield the dispatches of each case, then the dispatches outside any case."""
         for case in self.cases:
             yield case.dispatches
         yield self.dispatches
@@ -115,7 +124,7 @@ class Process:
         return list(found.values()) or self.record.sets
 
     def timed(self) -> Iterator[Span]:
-        """Yield the cases and dispatches: what native records may lie in."""
+        """Yield the cases and dispatches that native records may lie in."""
         for case in self.own_cases():
             yield case.span
         for _, dispatch in self.all_dispatches():
@@ -130,7 +139,7 @@ class Run:
         path: its directory.
         facts: its `run.json`; empty where that is missing.
         processes: the processes that recorded something, by start.
-        problems: what was found damaged, by kind, counted; empty when nothing was.
+        problems: how often each kind of damage was found; empty if there was none.
     """
 
     path: Path
@@ -170,7 +179,7 @@ class Run:
 
 
 def processes_at_once(run: Run) -> int:
-    """Return how many processes of a run dispatched at the same time, at the most.
+    """Return the largest number of processes of a run that dispatched at the same time.
 
     A dispatch that never returned is left out: when it stopped running is not known.
     """

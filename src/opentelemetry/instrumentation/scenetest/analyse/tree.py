@@ -1,4 +1,4 @@
-"""Native spans by name: their figures, and the tree in which they lie."""
+"""Native spans grouped by name: their figures, and the tree of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program added to a span of ours, and the limits of OpenTelemetry, as parts of a `ReadableSpan`."""
+"""What the program set on a span of ours, within the limits of OpenTelemetry, as parts of a `ReadableSpan`."""
 
 from __future__ import annotations
 

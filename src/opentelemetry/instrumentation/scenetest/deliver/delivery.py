@@ -24,10 +24,10 @@ from opentelemetry.instrumentation.scenetest.rundir import checkpoint, delivery_
 from opentelemetry.instrumentation.scenetest.rundir.checkpoint import Checkpoint
 
 _RUN = "run"
-"""Stands for a journal's name in the checkpoint of the span of the run itself."""
+"""Stands for the name of a journal in the checkpoint for the span of the run itself."""
 
 _OF_WHOLE_RUN = (checkpoint.NATIVE, _RUN)
-"""Spans that are known only when nobody writes any more: native ones are placed among all dispatches."""
+"""Spans that are known only when all journals are complete: native ones are placed among all dispatches."""
 
 _CHECK_SECONDS = 0.2
 
@@ -36,7 +36,12 @@ class Exporter(Protocol):
     """Exports to one backend."""
 
     def export(self, batch: Sequence[ReadableSpan], /) -> ExportResult:
-        """Send a batch by one attempt; raises ExportError or EncodingError."""
+        """Send a batch by one attempt.
+
+        Raises:
+            ExportError: the backend did not accept it.
+            EncodingError: a span in it can't be encoded.
+        """
         ...
 
     def shutdown(self) -> None:
@@ -45,12 +50,12 @@ class Exporter(Protocol):
 
 
 class MeasuringError(Exception):
-    """A process of the run has begun to measure. Nothing is sent meanwhile."""
+    """A process of the run has begun to measure, so the delivery has to stop."""
 
 
 @dataclass
 class QuietGuard:
-    """Looks for processes that begin to measure while a run is delivered.
+    """Detects processes that begin to measure while a run is delivered.
 
     Args:
         directory: the run directory.
@@ -64,7 +69,7 @@ class QuietGuard:
         """Look at the journals that are new.
 
         Raises:
-            MeasuringError: the writer of one of them lives.
+            MeasuringError: a process still writes one of them.
         """
         # Called after every batch. Where there are thousands of journals, only the listing is cheap enough.
         new = set(layout.journal_names(self.directory)) - self.known
@@ -78,10 +83,10 @@ class Tally:
     """What one delivery did.
 
     Attributes:
-        accepted: spans that a backend has now.
-        rejected: spans that it dropped.
-        set_aside: spans that cannot be encoded.
-        message: the backend's words about the rejected ones.
+        accepted: number of spans that the backend accepted.
+        rejected: number of spans that it rejected.
+        set_aside: number of spans that can't be encoded.
+        message: what the backend said about the rejected ones.
         failure: why the last attempt failed; None after one that succeeded.
     """
 
@@ -98,7 +103,7 @@ class Tally:
 
     @property
     def problem(self) -> str:
-        """One sentence on what a backend will never have; empty where it has everything."""
+        """One sentence on the spans that the backend will never have; empty if it has all."""
         lost: list[str] = []
         if self.rejected:
             lost.append(
@@ -115,7 +120,7 @@ class Delivery:
 
     Args:
         directory: the run directory.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
         exporter: sends one batch.
         max_elapsed_time: seconds for which a batch is tried before this gives up.
         on_progress: called after every attempt.
@@ -282,13 +287,13 @@ def count_left(directory: Path) -> int:
 
 
 def is_delivered(directory: Path) -> bool:
-    """Tell whether a run holds nothing that was not sent, from the checkpoints alone."""
+    """Tell from the checkpoints alone whether everything of a run was sent."""
     whole = all(checkpoint.read(directory / name).complete for name in _OF_WHOLE_RUN)
     return whole and _journals_are_delivered(directory)
 
 
 def withheld_name(name: str, selection: Selection) -> str:
-    """Return what stands for a journal's name in the checkpoint of its withheld spans."""
+    """Return the name of the checkpoint for the withheld spans of a journal."""
     return f"{name}-{selection.value}"
 
 
@@ -298,7 +303,7 @@ def has_withheld_left(directory: Path, selection: Selection) -> bool:
 
 
 def may_grow(process: reader.ProcessRecord) -> bool:
-    """Tell whether the process of a journal may still write to it, or can't be known not to."""
+    """Tell whether the process of a journal may still write to it. If that can't be known, it may."""
     facts = process.facts
     if "boot_id" not in facts:  # made from a log, by no process that lives
         return False

@@ -1,6 +1,7 @@
 """OTLP over HTTP, by the official exporter with a session that keeps what was answered.
 
-On its own the exporter takes a redirect to a login page or an HTML page for success, and can't tell a partial success.
+Without it, the exporter would take a redirect to a login page or an HTML page for success, and would not report a
+partial success.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class HttpExporter:
 
 
 class _AnswerSession(requests.Session):
-    """A session that makes one attempt within the timeout, by another session, and keeps its outcome.
+    """A session that makes one attempt within the timeout, by means of another session, and keeps its outcome.
 
     Anything but an accepted batch becomes an `ExportError`, which the exporter never retries.
     """
@@ -201,7 +202,7 @@ def _not_answered(error: Exception, endpoint: Endpoint) -> ExportError:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what led to it; the last one says it in the fewest words."""
+    """Yield an error and its causes. The last cause has the shortest message."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

@@ -25,12 +25,12 @@ def of_run(
 ) -> Generator[ReadableSpan]:
     """Yield the native spans that lie in a dispatch or a case of a run, each under the conditions in force there.
 
-    Their ids follow from what they are, so that what is delivered twice is the same span. A record that lies in
-    nothing, or that has no time on the host's clock, has no place in a trace.
+    Their ids are derived from their contents, so a span that is delivered twice is the same span. A record that lies in
+    no dispatch or case, or that has no time on the host's clock, is left out.
 
     Args:
         directory: the run directory.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
         selection: which spans. Live ones of the program's own provider have their native spans delivered by us.
     """
     if not has_records(directory):
@@ -80,7 +80,7 @@ def _span(placed: Placed[Enclosing], start_ns: int, owner: Enclosing, of: Shared
 
 
 def _process(placed: Placed[Enclosing], owner: Enclosing) -> ProcessRecord:
-    """The process that wrote the record: a forked worker shares all but its ids with the one that forked it."""
+    """Return the process that wrote the record. A forked worker differs from its parent in its ids only."""
     pid = placed.span.pid
     if pid in (0, owner.process.pid):
         return owner.process

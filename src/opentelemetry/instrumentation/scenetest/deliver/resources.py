@@ -1,4 +1,4 @@
-"""The Resource of a measured process, built from its journal after the fact."""
+"""The Resource of a measured process, built from its journal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opentelemetry.instrumentation.scenetest.version import __version__
 DEFAULT_SERVICE_NAME = "scenetest"
 
 _NOT_NAMED = "unknown_service"
-"""How the SDK calls a service that nobody named."""
+"""The SDK's name for a service without a name."""
 
 
 class SharedResource(Resource):
@@ -35,7 +35,7 @@ def resource(process: ProcessRecord, conditions: Mapping[str, Value], run: Mappi
     Args:
         process: the process as its journal has it.
         conditions: the set in force for these spans. Nothing that a user sets overrides it.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
     """
     facts = process.facts
     dirty: dict[str, bool] = run.get("dirty") or {}
@@ -62,7 +62,7 @@ def of_run_itself_resource(run: Mapping[str, Any]) -> SharedResource:
 
 
 def _identity(facts: Mapping[str, Any]) -> dict[str, Value | None]:
-    """Return who a process is: as its own SDK says, and as the environment says, which the SDK lets win, too."""
+    """Return the identity of a process. Its own SDK's resource wins over the environment, which wins over defaults."""
     of_sdk: dict[str, Value] = {**(facts.get("sdk_resource") or {})}
     if str(of_sdk.get("service.name", "")).startswith(_NOT_NAMED):
         del of_sdk["service.name"]

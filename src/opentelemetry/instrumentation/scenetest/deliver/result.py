@@ -1,4 +1,4 @@
-"""What came of one attempt to export a batch."""
+"""The result of one attempt to export a batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class ExportResult:
     """The answer to an accepted batch.
 
     Attributes:
-        rejected: spans of it that the backend dropped.
+        rejected: number of spans in it that the backend rejected.
         message: what the backend said about them.
     """
 
@@ -45,6 +45,6 @@ class EncodingError(Exception):
 
 
 def shortened(text: str, limit: int = 200) -> str:
-    """Return somebody else's words on one line, cut, without what drives a terminal."""
+    """Return a foreign text on one line, without terminal control characters, cut to a length."""
     line = "".join(char for char in " ".join(text[: 10 * limit].split()) if char.isprintable())
     return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -1,6 +1,6 @@
-"""A run's journals as OpenTelemetry spans.
+"""The journals of a run as OpenTelemetry spans. A case is a trace.
 
-Spans are built by hand, as `ReadableSpan`s: they ended before this process began. A case is a trace.
+The spans are built as `ReadableSpan`s, and not by a tracer, since they ended before this process began.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BATCH = 512
 """Spans in one request; the batch size of the SDK."""
 
 _LINKS = 10_000
-"""Links of a run to its cases, at most: each has some 35 bytes, and backends take a few megabytes at once."""
+"""The largest number of links of a run to its cases: each has about 35 bytes, and backends take a few megabytes."""
 
 _END_NOT_SEEN = "scenetest.end"
 
@@ -54,7 +54,7 @@ def of_run(directory: Path, run: Mapping[str, Any]) -> Generator[ReadableSpan]:
 
     Args:
         directory: the run directory.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
     """
     for path in layout.journals(directory):
         with suppress(reader.NotAJournalError):
@@ -74,7 +74,7 @@ def of_journal(
 
     Args:
         journal: the journal.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
         case_links: gets a link to each case that is sampled.
         selection: which spans.
 
@@ -99,12 +99,12 @@ def of_run_itself(
 ) -> Generator[ReadableSpan]:
     """Yield the span of a run that `scenetest-otel run` made and saw end, with links to its first cases; else nothing.
 
-    It is no parent of theirs: Jaeger's search returns whole traces, and one that held every process of a run would be
-    found under the conditions of each.
+    It is not the parent of the cases: Jaeger's search returns whole traces, and a trace with all processes of a run
+    would be found under the conditions of each of them.
 
     Args:
         directory: the run directory.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
         case_links: links to the cases, if the journals were read before.
         selection: which spans. That of a run is sampled unless its `TRACEPARENT` was not.
     """
@@ -151,7 +151,7 @@ def _link(case: Span) -> Link:
 
 
 class _Builder:
-    """Builds the spans of one process. What many of them have in common is made once, and the latest of it kept."""
+    """Builds the spans of one process. It keeps the last resource and attributes, which consecutive spans share."""
 
     def __init__(self, process: ProcessRecord, run: Mapping[str, Any]) -> None:
         self._process = process
@@ -162,7 +162,7 @@ class _Builder:
         self._alike: dict[tuple[str, str, str | None], tuple[Conditions, Conditions, Conditions]] = {}
 
     def span(self, span: Span) -> ReadableSpan:
-        """Return a span as OpenTelemetry has it."""
+        """Return a span of the journal as an OpenTelemetry span."""
         end = self._last_end(span) if span.end_ns is None else span.end_ns
         extra, remote = span.added, span.parent_is_remote
         links = [Link(self._of_run)] if span.kind == "case" and self._of_run else []
@@ -182,7 +182,7 @@ class _Builder:
         )
 
     def _last_end(self, span: Span) -> int:
-        """Return when the last span in one without an end ended, native ones among them."""
+        """Return when the last span inside a span without an end ended, including native spans."""
         if self._native_ends is None:
             directory = self._process.path.parent
             has_any = native.has_records(directory)
@@ -196,7 +196,7 @@ class _Builder:
         return self._resource[1]
 
     def _of_all_alike(self, span: Span) -> Conditions:
-        """Return the attributes that a span shares with all of its kind in a case that ended as it did."""
+        """Return the attributes that a span shares with all spans of its kind and outcome in its case."""
         alike = span.kind, span.outcome, span.error_type
         conditions, how, attributes = self._alike.get(alike, ({}, {}, {}))
         if conditions is not span.conditions or how is not span.how:

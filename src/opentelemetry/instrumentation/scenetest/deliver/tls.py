@@ -23,9 +23,9 @@ class TlsFiles:
     """Paths of files in PEM form.
 
     Attributes:
-        authority: who may have signed the backend's certificate; empty for the authorities that the libraries know.
-        certificate: what we show of ourselves; empty for nothing.
-        key: the key of that.
+        authority: the certificate authority of the backend; empty for those that the libraries know.
+        certificate: the client certificate; empty for none.
+        key: the key of the client certificate.
     """
 
     authority: str = ""
@@ -86,5 +86,5 @@ def _check_pair(certificate: str, key: str) -> None:
 
 
 def _setting(name: str) -> str:
-    """Return a variable as it is set."""
+    """Return a variable and its value, as `NAME='value'`."""
     return "{}={!r}".format(*variable(name))

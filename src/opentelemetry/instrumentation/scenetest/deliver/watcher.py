@@ -1,13 +1,13 @@
 """Waits for the end of a run, then becomes the process that delivers it.
 
-A bare interpreter (`-I -S`) runs this file: it starts in 10 ms and waits in the kernel, at no cost. So it imports the
-standard library and two files of this package by their paths, which do the same.
+A bare interpreter (`-I -S`) runs this file: it starts in 10 ms and waits in the kernel, at no cost. So it imports only
+the standard library, and two files of this package by their paths, which import only the standard library as well.
 
 Usage: watcher.py DIRECTORY SECONDS [again [MOMENT]]
 
-SECONDS is how long processes may outlive the one that made the run before the rest of it is delivered; with 0 all of
-them are waited for. MOMENT is when the run had ended, in Unix nanoseconds: runs of the same store that began later are
-waited for, too. Without it that is as soon as nothing of the run is measured.
+SECONDS is how long to wait for processes that outlive the one that made the run, before the rest is delivered; with 0
+there is no limit. MOMENT is when the run ended, in Unix nanoseconds: it also waits for runs of the same store that
+began later. The default is the time at which no process of the run measures any more.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _claim(directory: str) -> bool:
 
 
 def _wait_for_journals(directory: str, seconds: float) -> list[str]:
-    """Return when no process of the run lives, or with a word when its stragglers have had their time."""
+    """Wait until no process of the run lives; return `["late"]` if some still lived when the time was over."""
 
     def late(*_: object) -> None:
         raise _Late

@@ -17,7 +17,7 @@ _MARKS = (b'"flags":', b'"live":true')
 
 
 class Selection(Enum):
-    """Which spans of a run are delivered. Each one belongs to one of these, or is exported by the program itself."""
+    """Which spans of a run to deliver. Each span belongs to one of these, or the program itself exports it."""
 
     SAMPLED = ""
     UNSAMPLED = "unsampled"
@@ -26,7 +26,7 @@ class Selection(Enum):
     """Made on the program's own provider, which may not have exported them: its process died, or it was not flushed."""
 
     def has(self, span: Span, process: ProcessRecord) -> bool:
-        """Tell whether a span belongs to it."""
+        """Tell whether a span belongs to this selection."""
         if span.live:
             lost = process.unflushed or process.ended in ("lost", "not_seen")
             return self is Selection.LIVE and span.carried.is_sampled and lost

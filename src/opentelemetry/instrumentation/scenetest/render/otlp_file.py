@@ -18,7 +18,7 @@ def write(directory: Path, run: Mapping[str, Any], stream: IO[str]) -> int:
 
     Args:
         directory: the run directory.
-        run: the run's facts, of `run.json`.
+        run: the fields of `run.json`.
         stream: where to write to.
 
     Raises:

@@ -1,4 +1,4 @@
-"""An arm from a Jaeger: the same rounds, conditions and native times as from the journals of its runs.
+"""Reads an arm from a Jaeger: the same rounds, conditions and native times as from the journals of its runs.
 
 Traces are found by `/api/traces` and read by `/api/v3/traces/{id}`: only the first looks at attributes, only the second
 has times to the nanosecond (Jaeger 2.13, cmd/query/app/apiv3/http_gateway.go). The search has no pages and cuts its
@@ -72,12 +72,12 @@ class JaegerSpan:
 
     @property
     def id(self) -> tuple[str, str]:
-        """What makes it one: the same span is found in two slices, and may have been delivered twice."""
+        """Its identity. The same span can be found in two slices of time, and may have been delivered twice."""
         return self.trace_id, self.span_id
 
 
 def read(arm: str, url: str) -> list[Repetition]:
-    """Return what the runs measured that `KEY=VALUE&...` means.
+    """Return what was measured in the runs whose spans have the attributes `KEY=VALUE&...`.
 
     Args:
         arm: attributes that spans must have; `service.name` limits the search to one service.
@@ -114,7 +114,7 @@ class _Backend:
                 yield from _spans(part)
 
     def _trace_ids(self, service: str, begin: datetime, end: datetime) -> Iterator[str]:
-        """Yield the ids of all traces of a slice of time, from as many smaller ones as it takes."""
+        """Yield the ids of all traces in a slice of time. It is halved until Jaeger's answer is complete."""
         window = {"start": str(_microseconds(begin)), "end": str(_microseconds(end)), "lookback": "custom"}
         query = {"service": service, "tags": json.dumps(self.attributes), "limit": str(_AT_ONCE), **window}
         (answer,) = self._get("/api/traces", query)
@@ -129,7 +129,7 @@ class _Backend:
         yield from self._trace_ids(service, middle, end)
 
     def exit_code(self, run_id: str) -> int | None:
-        """Return the exit code of a run, which its own span has; None where nobody waited for its command."""
+        """Return the exit code of a run from the span of the run; None if nobody waited for its command."""
         parts = self._get(f"/api/v3/traces/{run_id}", missing_is_empty=True) if run_id else []
         codes = [span.attributes.get(_EXIT_CODE) for part in parts for span in _spans(part)]
         return next((code for code in codes if isinstance(code, int)), None)
@@ -156,7 +156,7 @@ def _text(answer: requests.Response) -> str:
     """Return the text of an answer.
 
     Raises:
-        BadInputError: it is larger than any trace.
+        BadInputError: it is larger than a trace can be.
     """
     found = bytearray()
     for block in answer.iter_content(_BLOCK):

@@ -269,7 +269,7 @@ class _Reading:
     )
 
     def groups(self) -> dict[Key, list[Member]]:
-        """Return the passes of each case, and of each callable outside any case."""
+        """Return the members of each case, and of each callable outside any case."""
         found: dict[Key, list[Member]] = {}
         command: list[str] = [str(word) for word in self.process.record.facts.get("command") or ()]
         for case in self.process.cases:
@@ -285,9 +285,9 @@ class _Reading:
         return found
 
     def _outside(self) -> Iterable[tuple[Value | None, Dispatches | Sequence[tuple[Span, Sequence[Span]]]]]:
-        """Return what lies outside any case, by callable."""
+        """Return the dispatches outside any case, by callable."""
         dispatches = self.process.dispatches
-        if dispatches and not dispatches.own() and dispatches.is_flat():
+        if dispatches and not dispatches.unusual() and dispatches.is_flat():
             return [(None, dispatches)]
         found: dict[Value | None, list[tuple[Span, Sequence[Span]]]] = {}
         for dispatch, inside in by_round(dispatches):
@@ -330,11 +330,11 @@ class _Reading:
         return pairs[0][0].span_id, Rounds.of(self._round(dispatch, inside) for dispatch, inside in pairs)
 
     def _flat(self, dispatches: Dispatches) -> Rounds:
-        """Return dispatches of which none lies inside another: those that are alike need no look at each."""
+        """Return the rounds of dispatches none of which lies inside another, by columns and not one by one."""
         kinds, kind_of = Kinds(), np.empty(len(dispatches), np.int32)
-        for begin, model in dispatches.alike():
+        for begin, model in dispatches.models():
             kind_of[begin:] = kinds.place(self._kind(model))
-        for place, dispatch in dispatches.own().items():
+        for place, dispatch in dispatches.unusual().items():
             kind_of[place] = kinds.place(self._kind(dispatch))
         with_ranks = enumerate(map(self.ranks.get, dispatches.span_ids() if self.ranks else ()))
         return Rounds(
@@ -363,11 +363,11 @@ class _Reading:
         )
 
     def _conditions(self, dispatch: Span) -> Mapping[str, Value]:
-        """Return the conditions of a dispatch: the same object for all that were measured alike."""
+        """Return the conditions of a dispatch: the same object for all dispatches with the same conditions."""
         alike = id(dispatch.conditions), id(dispatch.how), dispatch.ruler
         if alike not in self.known:
             found = conditions_of({**dispatch.conditions, **dispatch.how}, dispatch.ruler)
-            # What the numbers of the key are of has to stay where it is.
+            # The objects whose ids are in the key must stay alive.
             self.known[alike] = found, dispatch
         return self.known[alike][0]
 
@@ -380,7 +380,7 @@ def _duration(inner: Span) -> int | None:
 
 
 def _why_failed(run: Run, process: Process) -> str:
-    """Return why nothing that a process measured counts; empty when it does."""
+    """Return why what a process measured does not count; empty if it counts."""
     code = run.exit_code
     if code:
         return f"its run ended with exit code {code}"

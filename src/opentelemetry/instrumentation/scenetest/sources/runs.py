@@ -68,9 +68,10 @@ def _process(path: Path) -> Process:
 
 
 def _join_inherited(processes: list[Process]) -> None:
-    """Give a case that a forked child inherited the end that its parent recorded, and the parent the number of rounds.
+    """Join the parts of cases that parents and forked children recorded.
 
-    What the child dispatched after that end lies outside the case: the child could not know of it.
+    A child gets the outcome that its parent recorded, and the parent the number of the child's rounds. What the child
+    dispatched after the end of the case lies outside it: the child could not know of that end.
     """
     own = {case.span.span_id: case for process in processes for case in process.cases if not case.span.inherited}
     for process in processes:

@@ -1,4 +1,4 @@
-"""Two arms held against each other: the same ruler or no number."""
+"""The comparison of two arms. If the rulers differ, it has no numbers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ BUILD = "scenetest.native.build_ids"
 HOST = "host.name"
 
 COMPARED_CONDITIONS = (*RULER, *gate.EXTRA)
-"""What must be equal: the recorded conditions of the ruler, and what follows from the record."""
+"""What must be equal: the recorded ruler conditions, and what is derived from the record."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A repetition that is not used.
+    """A repetition that is left out, or that failed.
 
     Attributes:
-        arm: of which arm it is.
+        arm: its arm.
         run: its run.
         key: what it measured.
-        reason: why it is not used.
+        reason: why it is left out, or how it failed.
     """
 
     arm: Arm
@@ -50,14 +50,14 @@ class Comparison:
         runs: the runs of each arm, in time order.
         recorded: by run, the distinct conditions of the rounds that are compared.
         gate: whether the rulers are the same; if not, there are no cases.
-        context: other conditions that the arms differ in.
-        warnings: what a reader must know before any number.
+        context: other conditions that differ between the arms.
+        warnings: what a reader must know before reading any number.
         cases: the cases that both arms ran.
-        unmatched: the cases of one arm that the other lacks.
-        left_out: what was measured and is not used.
-        taken: what failed and is used all the same, because that was allowed.
+        unmatched: by arm, the cases that the other arm did not run.
+        left_out: repetitions that were measured and are not used.
+        taken: repetitions that failed and are used because the user allowed that.
         processes: how many processes are compared.
-        one_arm: the runs are only put beside each other, and nothing is judged.
+        one_arm: the runs are only listed side by side, without a verdict.
     """
 
     options: Options
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def compared(self) -> bool:
-        """Whether there is a pair for anything that was asked for."""
+        """Whether any row that was asked for has a pair."""
         return any(row.pairs for row in self.named)
 
 
@@ -88,7 +88,7 @@ def compare(base: Sequence[Repetition], measure: Sequence[Repetition], options: 
     """Compare two arms.
 
     Raises:
-        OptionError: a name that was asked for is in none of them, or something can't be allowed.
+        OptionError: a name that was asked for is in neither arm, or something can't be allowed.
     """
     check_allowed(options.allow)
     arms = _completed({Arm.BASE: base, Arm.MEASURE: measure})
@@ -118,7 +118,7 @@ def compare(base: Sequence[Repetition], measure: Sequence[Repetition], options: 
 
 
 def describe(repetitions: Sequence[Repetition], options: Options) -> Comparison:
-    """Put runs side by side that are of one arm: their rulers and rounds, and no verdict.
+    """Put the runs of one arm side by side: their rulers and rounds, without a verdict.
 
     Raises:
         OptionError: something can't be allowed.
@@ -147,7 +147,7 @@ def describe(repetitions: Sequence[Repetition], options: Options) -> Comparison:
 
 
 _CONTEXT = [key for key, one in CONDITIONS.items() if one.use == "context" and not one.measured]
-"""Measured context, such as the pressure on the CPU, differs always."""
+"""The context that is worth comparing: measured values, such as the CPU pressure, always differ."""
 
 _ENDINGS = {
     "fail": "failed",
@@ -161,9 +161,9 @@ _ENDINGS = {
 def _usable(
     arms: Mapping[Arm, Sequence[Repetition]], options: Options
 ) -> tuple[dict[Arm, list[Repetition]], list[LeftOut], list[LeftOut]]:
-    """Return what counts of each arm, what does not, and what does only because that was allowed.
+    """Return the repetitions of each arm that are used, those left out, and failed ones that are used all the same.
 
-    Whoever fails may have computed something else, and so measured something else.
+    A repetition that failed may have computed, and so measured, something else.
     """
     used: dict[Arm, list[Repetition]] = {}
     left_out: list[LeftOut] = []
@@ -190,7 +190,7 @@ def _why_not(one: Repetition) -> str:
 
 
 def _completed(arms: Mapping[Arm, Sequence[Repetition]]) -> dict[Arm, list[Repetition]]:
-    """Take a case whose log does not tell all of its key for the one case that it can be."""
+    """Complete the key of a case whose log does not hold all of it, if only one other case matches."""
     whole = {one.key for repetitions in arms.values() for one in repetitions if NOT_RECORDED not in one.key}
 
     def complete(one: Repetition) -> Repetition:
@@ -203,7 +203,7 @@ def _completed(arms: Mapping[Arm, Sequence[Repetition]]) -> dict[Arm, list[Repet
 
 
 AtOnce = Mapping[Busy, int]
-"""How many processes were busy at once, by the time in which one was."""
+"""For each busy time, how many processes were busy at once."""
 
 
 def _at_once(repetitions: Iterable[Repetition]) -> AtOnce:
@@ -211,7 +211,7 @@ def _at_once(repetitions: Iterable[Repetition]) -> AtOnce:
 
 
 def _conditions(one: Repetition, options: Options, busy: AtOnce) -> Iterable[Mapping[str, Value]]:
-    """Yield the conditions of the warm rounds; where there is none, those of all rounds."""
+    """Yield the conditions of the warm rounds, or of all rounds if none is warm."""
     warm = ~cold_ones(one, options.cold)
     concurrency = max((busy[time] for time in one.busy), default=1)
     for conditions in one.rounds.conditions(warm if warm.any() else ~warm):
@@ -231,7 +231,7 @@ def _by_run(repetitions: Iterable[Repetition], options: Options, busy: AtOnce) -
 
 
 def _merged(gates: Sequence[Gate]) -> Gate:
-    """The gate of all cases: a condition that differs in several is shown once."""
+    """Return one gate for all cases: a condition that differs in several cases is listed once."""
 
     def once(differences: Iterable[Difference]) -> tuple[Difference, ...]:
         found: dict[str, dict[str, gate.Seen]] = {}

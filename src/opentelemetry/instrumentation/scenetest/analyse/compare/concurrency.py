@@ -1,4 +1,4 @@
-"""How many processes dispatched at the same time: they take CPUs and devices from each other."""
+"""How many processes dispatched at the same time: they compete for CPUs and devices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 CONCURRENCY = "concurrency"
-"""The condition of a repetition: how many processes dispatched at the same time, itself included. 1 is alone."""
+"""A condition of a repetition: how many processes dispatched at the same time, including its own. 1 means alone."""
 
-WHY = "processes that dispatch at the same time take CPUs, memory and devices from each other"
+WHY = "processes that dispatch at the same time compete for CPUs, memory and devices"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Busy:
     Attributes:
         machine: where it ran: only processes of one machine disturb each other.
         process: tells processes apart, over all runs.
-        above: the processes that started it. A process that dispatches inside its parent's dispatch is a part of it.
+        above: the processes that started it. A dispatch inside the parent's dispatch is a part of that one.
         start_ns: when its first dispatch began.
         end_ns: when its last dispatch ended, on the same clock.
     """
@@ -31,12 +31,12 @@ class Busy:
     end_ns: int
 
     def is_of_one_family(self, other: Busy) -> bool:
-        """Whether one process is the other one, or was started by it."""
+        """Whether both are one process, or one process started the other."""
         return self.process == other.process or self.process in other.above or other.process in self.above
 
 
 def at_once(busy: Iterable[Busy]) -> dict[Busy, int]:
-    """Return for each of them how many processes were busy at once in its time, at the most, itself included."""
+    """Return for each busy time the largest number of processes that were busy at once in it, its own included."""
     beside: dict[Busy, list[Busy]] = {}
     for of_machine in _by_machine(busy):
         running: list[Busy] = []
@@ -59,7 +59,7 @@ def _by_machine(busy: Iterable[Busy]) -> Iterable[list[Busy]]:
 
 
 def _most(one: Busy, others: Sequence[Busy]) -> int:
-    """Return how many other processes are busy at one moment of its time, at the most."""
+    """Return the largest number of other processes that are busy at one moment of its time."""
     # An end comes before a start at the same moment.
     edges = [(max(other.start_ns, one.start_ns), 1, other.process) for other in others]
     edges += [(min(other.end_ns, one.end_ns), 0, other.process) for other in others]

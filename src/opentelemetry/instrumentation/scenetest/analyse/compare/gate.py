@@ -1,4 +1,4 @@
-"""The same ruler, or no comparison: which conditions of two arms differ, and which of those forbid a number."""
+"""The same ruler, or no comparison: which conditions of two arms differ, and which of these rule a comparison out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALLOW_NOT_RECORDED = "not-recorded"
 """What a user allows to accept every condition that was not recorded."""
 
 ALLOW_FAILED = "failed"
-"""What a user allows to take runs, processes and cases that failed."""
+"""What a user allows to use runs, processes and cases that failed."""
 
 RULER_HASH = "scenetest.ruler"
 """In the conditions of a dispatch only where it is unknown: a condition changed while the dispatch was measured."""
@@ -23,11 +23,11 @@ EXTRA: Mapping[str, str] = {
     RULER_HASH: "a condition changed while it was measured, so that nobody knows what it was measured under",
     CONCURRENCY: WHY,
 }
-"""What must be equal beside the recorded conditions of the ruler, with the reason."""
+"""What must be equal in addition to the recorded ruler conditions, with the reason."""
 
 
 def why(attribute: str) -> str:
-    """Return why a difference in it makes two timings incomparable."""
+    """Return why two timings can't be compared if this condition differs."""
     return EXTRA.get(attribute) or table.why(attribute)
 
 
@@ -40,7 +40,7 @@ Recorded: TypeAlias = "Mapping[str, Sequence[Mapping[str, Value]]]"
 
 @dataclass(frozen=True)
 class Difference:
-    """A condition that is not the same in all runs, or not known.
+    """A condition that is not the same in all runs, or is unknown in one.
 
     Attributes:
         attribute: the condition.
@@ -56,10 +56,10 @@ class Gate:
     """Whether the runs were measured with the same ruler.
 
     Attributes:
-        differences: what forbids a comparison.
-        allowed: what would, but was accepted by name.
-        not_recorded: by run, how many ruler conditions its record does not hold.
-        accepts_not_recorded: whether that was accepted.
+        differences: the differences that rule a comparison out.
+        allowed: the differences that would, but that the user allowed by name.
+        not_recorded: by run, how many ruler conditions were not recorded.
+        accepts_not_recorded: whether the user allowed that.
     """
 
     differences: tuple[Difference, ...]
@@ -79,10 +79,10 @@ class Gate:
 
 
 def check(recorded: Recorded, ruler: Collection[str], allow: Collection[str] = ()) -> Gate:
-    """Hold the ruler conditions of all runs of both arms against each other.
+    """Compare the ruler conditions of all runs of both arms.
 
-    A condition that does not apply equals itself; `unknown` equals nothing, not even itself; what was not recorded is
-    counted, and set aside here.
+    Two conditions that do not apply are equal. `unknown` equals nothing, not even `unknown`. Conditions that were not
+    recorded are only counted.
 
     Args:
         recorded: the conditions of the dispatches that are compared.
@@ -103,7 +103,7 @@ def check(recorded: Recorded, ruler: Collection[str], allow: Collection[str] = (
 
 
 def differing(recorded: Recorded, attributes: Iterable[str]) -> list[Difference]:
-    """Return the conditions that are not the same in all runs, for context that is shown and never fatal."""
+    """Return the conditions that are not the same in all runs. For context, which never rules a comparison out."""
     return [difference for attribute in attributes if (difference := _compare(recorded, attribute, set()))]
 
 

@@ -19,12 +19,12 @@ class Options:
     """What the user can ask for.
 
     Attributes:
-        cold: rounds dropped at the start in any case.
-        margin: the fraction within which two times are the same.
-        resolution_ns: the least difference worth telling.
-        sum: names of spans or figures, summed within each round: the row that is tested. Else the dispatch is.
-        controls: rows that the change can't have touched.
-        allow: ruler conditions whose differences are accepted, and `ALLOWED_BESIDE`.
+        cold: how many rounds are always dropped at the start.
+        margin: equivalence margin, as a fraction: two times that differ by less are the same.
+        resolution_ns: the smallest difference that is worth reporting, in nanoseconds.
+        sum: names of spans or figures to add up within each round: the row that is tested. Empty for the dispatch.
+        controls: rows that the change can't have affected.
+        allow: ruler conditions whose differences are accepted, and names of `ALLOWED_BESIDE`.
     """
 
     cold: int = 1
@@ -36,26 +36,26 @@ class Options:
 
     @property
     def takes_failed(self) -> bool:
-        """Whether runs and cases that failed are compared, too."""
+        """Whether runs and cases that failed are used."""
         return gate.ALLOW_FAILED in self.allow
 
     @property
     def accepts_concurrency(self) -> bool:
-        """Whether repetitions may have run at the same time as other processes."""
+        """Whether repetitions are used that ran at the same time as other processes."""
         return CONCURRENCY in self.allow
 
 
 ALLOWED_BESIDE = (gate.ALLOW_NOT_RECORDED, gate.ALLOW_FAILED, *gate.EXTRA)
-"""What can be allowed beside the recorded conditions of the ruler."""
+"""What can be allowed in addition to the recorded ruler conditions."""
 
 
 class OptionError(BadInputError):
     """A value that was asked for can't be used.
 
     Args:
-        option: the field of `Options` that it stands in.
+        option: the field of `Options`.
         value: the value.
-        reason: what is wrong with it, and the way out.
+        reason: what is wrong with it, and a hint.
     """
 
     def __init__(self, option: Literal["sum", "controls", "allow"], value: str, reason: str) -> None:
@@ -66,10 +66,10 @@ class OptionError(BadInputError):
 
 
 def check_allowed(allow: Collection[str]) -> None:
-    """Make sure that everything that is allowed could forbid a comparison.
+    """Check that everything that is allowed could rule a comparison out.
 
     Raises:
-        OptionError: something could not.
+        OptionError: a name is no ruler condition, group or other name that can be allowed.
     """
     possible = (*RULER, *ALLOWED_BESIDE)
     for key in sorted(set(allow) - set(possible)):

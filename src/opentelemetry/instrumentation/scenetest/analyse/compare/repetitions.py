@@ -1,6 +1,6 @@
-"""What is compared: per process and case the rounds, each with its conditions and its times.
+"""What is compared: for each process and case the rounds, each with its conditions and times.
 
-The same from journals and from a backend, so that both give the same numbers.
+They are built in the same form from journals and from a backend, so that both give the same numbers.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _NOTHING = (None, NOT_RECORDED)
 
 
 class Key(NamedTuple):
-    """What two timings must be of before they are compared.
+    """What was measured. Only timings with the same key are compared.
 
     Attributes:
         file: the file of the case; outside any case the script.
         suite: the suite; empty outside any case.
         case: the case; outside any case the callable.
-        platform: condition of the case, as are the next three.
-        runtime: see platform.
-        level: see platform.
-        devices: how many.
-        given: the attributes that the user gave the case, by name.
+        platform: what it ran on, such as `a2a3sim`.
+        runtime: what ran it.
+        level: level of the scene.
+        devices: number of devices.
+        given: the attributes that the user gave the case, sorted by name.
     """
 
     file: str
@@ -50,7 +50,7 @@ class Key(NamedTuple):
 
     @property
     def title(self) -> str:
-        """As a reader knows it."""
+        """What a reader is shown."""
         outside = self.case if self.file == NOT_RECORDED else f"{self.case} ({self.file})"
         where = [str(self.runtime)] if self.runtime not in _NOTHING else []
         where += [f"L{self.level}"] if self.level not in _NOTHING else []
@@ -61,11 +61,11 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Rank:
-    """The native spans that one process wrote within one round, and the dispatches inside its dispatch.
+    """What one process measured within one round: its native spans, and the dispatches inside its dispatch.
 
     Attributes:
-        durations: nanoseconds under each name and figure, repeated ones summed.
-        inside: how many markers were written inside the spans of each name.
+        durations: nanoseconds for each name and figure; several spans of one name are added up.
+        inside: for each name, how many markers were written inside its spans.
     """
 
     durations: Mapping[str, int]
@@ -80,8 +80,8 @@ class Round:
         start_ns: Unix nanoseconds.
         end_ns: the same; None when it never returned.
         outcome: of the dispatch.
-        waited_for: its end was seen by a `wait` only, so that its duration says nothing.
-        conditions: those of the process and of the case, as they were then.
+        waited_for: only a `wait` saw its end, so its duration means nothing.
+        conditions: the conditions of the process and of the case in force at that time.
         ranks: native times by process id.
     """
 
@@ -94,13 +94,13 @@ class Round:
 
 
 class Kind(NamedTuple):
-    """What rounds have in common that differ in their times only.
+    """What rounds have in common. Rounds of one kind differ only in their times.
 
     Attributes:
         outcome: of the dispatch.
         waited_for: as in `Round`.
-        returned: whether there is an end.
-        conditions: those of the process and of the case.
+        returned: whether the end is known.
+        conditions: the conditions of the process and of the case.
     """
 
     outcome: str
@@ -110,19 +110,19 @@ class Kind(NamedTuple):
 
     @property
     def ended(self) -> bool:
-        """Whether such a round ran to its end; of one that nobody waited for the native spans say so."""
+        """Whether such a round ran to its end. If nobody waited for it, its native spans are used all the same."""
         return self.outcome == "pass" or (self.waited_for and self.outcome == "unknown")
 
 
 class Kinds:
-    """The kinds of some rounds, each once. Conditions count as alike where they are one object."""
+    """The distinct kinds of some rounds. Two sets of conditions are the same only if they are one object."""
 
     def __init__(self) -> None:
         self.all: list[Kind] = []
         self._places: dict[tuple[str, bool, bool, int], int] = {}
 
     def place(self, kind: Kind) -> int:
-        """Return the place of a kind; it is added where it is new."""
+        """Return the place of a kind, which is added if it is new."""
         place = self._places.setdefault((*kind[:3], id(kind.conditions)), len(self.all))
         if place == len(self.all):
             self.all.append(kind)
@@ -134,10 +134,10 @@ class Rounds(Sequence[Round]):
 
     Args:
         starts: when each began, Unix nanoseconds.
-        ends: when each ended, the same; its start where it never returned.
-        kind_of: for each, the place of its kind.
-        kinds: what rounds have in common.
-        ranks: by place, the native times of those that have any.
+        ends: when each ended, Unix nanoseconds; its start if it never returned.
+        kind_of: for each, the place of its kind in `kinds`.
+        kinds: the kinds of rounds.
+        ranks: the native times of the rounds that have any, by place.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Rounds(Sequence[Round]):
 
     @classmethod
     def of(cls, rounds: Iterable[Round]) -> Rounds:
-        """Return rounds that are given one by one."""
+        """Build the columns from single rounds."""
         given, kinds = list(rounds), Kinds()
         kind_of = [Kind(one.outcome, one.waited_for, one.end_ns is not None, one.conditions) for one in given]
         return cls(
@@ -177,11 +177,11 @@ class Rounds(Sequence[Round]):
         return cls(starts, ends, np.concatenate(kind_of), kinds.all, ranks)
 
     def where(self, holds: Callable[[Kind], bool]) -> Booleans:
-        """Tell for each round whether something holds for its kind."""
+        """Tell for each round whether a condition holds for its kind."""
         return np.array([holds(kind) for kind in self.kinds], np.bool_)[self.kind_of]
 
     def conditions(self, chosen: Booleans) -> list[Mapping[str, Value]]:
-        """Return the different conditions of some of the rounds, in the order in which they are first met."""
+        """Return the distinct conditions of the chosen rounds, in the order of their first use."""
         if len(self.kinds) == 1:  # as mostly
             return [self.kinds[0].conditions] if chosen.any() else []
         places, first = np.unique(self.kind_of[chosen], return_index=True)
@@ -189,7 +189,7 @@ class Rounds(Sequence[Round]):
         return list({id(conditions): conditions for conditions in in_order}.values())
 
     def times(self, begins: Sequence[int]) -> list[tuple[int, int]]:
-        """Return first start and last end of each pass of a case in one process.
+        """Return the first start and the last end of each pass of a case in one process.
 
         Args:
             begins: the places at which a pass begins.
@@ -235,15 +235,16 @@ class Repetition:
         run: name of the run.
         pid: the process.
         key: what was measured.
-        outcome: of the case; of a run of dispatches outside any case `pass`.
+        outcome: outcome of the case; `pass` for dispatches outside any case.
         rounds: in time order.
-        begins: indices of rounds that were round 0: of the case again in the same process, or of a second Worker.
-        device_names: native names whose times a device's clock took.
-        id: the same for every copy of this record, and for no other one.
-        failed: why its run or process does not count, such as "exit code 137"; empty when it does.
-        pressure: share of its time in which some task waited for a CPU, 0 to 1; None where it was not recorded.
-        busy: when its process dispatched for it.
-        activity: everything that is known to have dispatched at about that time, itself included.
+        begins: indices of the rounds that count as round 0: where the case begins, also again in the same process, or
+            where a second Worker begins.
+        device_names: the native names that were timed by a device's clock.
+        id: identifies this record; copies of it have the same id.
+        failed: why its run or process does not count, such as "exit code 137"; empty if it counts.
+        pressure: share of its time in which some task waited for a CPU, 0 to 1; None if it was not recorded.
+        busy: the times in which its process dispatched for it.
+        activity: all known busy times around then, including its own.
     """
 
     run: str

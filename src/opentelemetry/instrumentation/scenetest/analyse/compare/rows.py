@@ -1,4 +1,4 @@
-"""The rows of a comparison: what both arms measured of a case, each judged by what it rests on."""
+"""The rows of a comparison: each is a time that both arms measured of a case, with the verdict on it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ Group: TypeAlias = "Mapping[Arm, Sequence[Repetition]]"
 """The repetitions of one case by arm."""
 
 PRESSURE_APART = 0.25
-"""From this difference of the mean CPU pressure on, the arms did not run on the same machine, so to say."""
+"""If the mean CPU pressures of the arms differ by more than this, the arms did not have the same machine in effect."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The k-th repetition of the base beside the k-th of the measure: run, fastest and median round in ns."""
+    """The k-th repetition of base beside the k-th of measure: run, fastest round and median round in nanoseconds."""
 
     base_run: str
     measure_run: str
@@ -54,20 +54,20 @@ class Row:
     """One line of a comparison: a time that both arms measured, and the verdict on it.
 
     Attributes:
-        parts: the names whose times are summed within each round.
-        role: whether it is what was asked for, a control, or one of many.
-        warm: the rounds that are used, one row a repetition that was kept.
-        evidence: what the verdict rests on.
+        parts: the names whose times are added up within each round.
+        role: `named` if it was asked for, `control`, or `other`.
+        warm: the rounds that are used, one matrix row for each repetition that was kept.
+        evidence: what the verdict is based on.
         pairs: the repetitions side by side.
-        series: by arm, all rounds of its repetitions, each with what became of it.
+        series: by arm, all rounds of its repetitions, each with its use.
         surplus: runs of the longer arm that have no partner.
-        short: runs left out because they had under half the median number of rounds, with their number.
+        short: runs that were left out because they had less than half the median number of rounds, with their number.
         median_rounds: that median.
-        at_once: how many processes dispatched at the same time as a repetition that is used, at the most.
+        at_once: the largest number of processes that dispatched at the same time as a repetition that is used.
         reason: the rule that decided.
-        holm_p: p within the family of rows.
+        holm_p: p, corrected for the number of rows in the family.
         family: how many rows are tested together.
-        controls: of a row that is none: each control, with the correlation of both rows' log minima.
+        controls: each control with the correlation of its log minima with those of this row; empty for a control.
     """
 
     parts: tuple[str, ...]
@@ -87,7 +87,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """As the reader knows it."""
+        """What a reader is shown."""
         return " + ".join(self.parts)
 
     @property
@@ -97,7 +97,7 @@ class Row:
 
     @property
     def lacking(self) -> int:
-        """How many rounds are without a value, because a chosen span is missing."""
+        """How many rounds have no value because a chosen span is missing."""
         return sum(one.count("lacking") for of_arm in self.series.values() for one in of_arm)
 
 
@@ -114,13 +114,13 @@ class CaseRows:
 
     Attributes:
         key: the case.
-        repetitions: what was measured of it, by arm.
-        rows: its rows; none where nothing is judged.
-        series: by arm, all rounds of what was asked for.
-        parts: what was asked for.
-        alone: by arm, what the other arm did not measure.
-        pressure: by arm, the mean CPU pressure; None where it was not recorded.
-        overhead: by arm, the largest that an empty dispatch read as; None where it was not recorded.
+        repetitions: its repetitions by arm.
+        rows: its rows; empty if there is no verdict.
+        series: by arm, all rounds of the row that was asked for.
+        parts: the names of that row.
+        alone: by arm, the names that only this arm measured.
+        pressure: by arm, the mean CPU pressure; None if it was not recorded.
+        overhead: by arm, the largest reading of an empty dispatch; None if it was not recorded.
     """
 
     key: Key
@@ -145,10 +145,10 @@ def judged(groups: Mapping[Key, Group], options: Options, busy: Mapping[Busy, in
     Args:
         groups: the repetitions of each case that both arms ran.
         options: what was asked for.
-        busy: how many processes were busy at once, by the time in which one was.
+        busy: for each busy time, how many processes were busy at once.
 
     Raises:
-        OptionError: a name that was asked for is not measured in both arms, or what is tested is to be a control.
+        OptionError: a name that was asked for was not measured in both arms, or a control is what is tested.
     """
     names = {key: _names(group) for key, group in groups.items()}
     everywhere = list(dict.fromkeys(name for of_case in names.values() for name in of_case))
@@ -173,7 +173,7 @@ def judged(groups: Mapping[Key, Group], options: Options, busy: Mapping[Busy, in
 
 
 def described(key: Key, repetitions: Sequence[Repetition], options: Options) -> CaseRows:
-    """Return the rounds of a case of one arm, of which nothing is judged."""
+    """Return the rounds of a case of one arm, without a verdict."""
     names = list(dict.fromkeys(name for one in repetitions for name in _names_of(one)))
     parts = (DISPATCH,) if DISPATCH in names or not names else (names[0],)
     shown = [series(one, parts, options.cold) for one in repetitions]
@@ -183,13 +183,13 @@ def described(key: Key, repetitions: Sequence[Repetition], options: Options) -> 
 
 
 def warm_of(row: Row, arm: Arm) -> Floats:
-    """Return the warm rounds of a row's paired repetitions of one arm, for what is shown and never judged."""
+    """Return the warm rounds of a row's paired repetitions of one arm. They are only shown."""
     order = row.evidence.order
     return row.warm.rounds[list(order.base if arm is Arm.BASE else order.measure)].ravel()
 
 
 def _names(group: Group) -> list[str]:
-    """What both arms measured: the dispatch, the users' figures, then the spans that are no figure by themselves."""
+    """Return what both arms measured: the dispatch, the users' figures, then the spans that are not a figure."""
     base, measure = (_of_arm(group, arm) for arm in Arm)
     both = base & measure
     figures = [figure for figure in COLUMNS if figure in both]
@@ -199,7 +199,7 @@ def _names(group: Group) -> list[str]:
 
 
 def _alone(group: Group) -> Mapping[Arm, tuple[str, ...]]:
-    """Return what each arm measured and the other did not."""
+    """Return what only one arm measured, by arm."""
     base, measure = (_of_arm(group, arm) for arm in Arm)
     return {Arm.BASE: tuple(sorted(base - measure)), Arm.MEASURE: tuple(sorted(measure - base))}
 
@@ -217,7 +217,7 @@ def _names_of(repetition: Repetition) -> Iterable[str]:
 
 
 def _resolve(name: str, names: Sequence[str], option: Literal["sum", "controls"]) -> str:
-    """Return the row that a user means: its whole name, that of a figure, or the end of one span's name.
+    """Return the row that a user means by a whole name, the name of a figure, or the end of one span's name.
 
     Raises:
         OptionError: there is none, or there are several.
@@ -294,7 +294,7 @@ def _floor(parts: tuple[str, ...], group: Group, read: Sequence[Series], options
 
 
 def overhead_of(repetitions: Sequence[Repetition]) -> Overhead | None:
-    """Return what an empty dispatch read as, by the largest of several processes; None where nobody recorded it."""
+    """Return the largest reading of an empty dispatch over several processes; None if none recorded it."""
     conditions = [one.rounds[0].conditions for one in repetitions if one.rounds]
     found = [(one.get(P50), one.get(P99)) for one in conditions]
     known = [
@@ -304,7 +304,7 @@ def overhead_of(repetitions: Sequence[Repetition]) -> Overhead | None:
 
 
 def _decided(cases: Sequence[CaseRows]) -> tuple[CaseRows, ...]:
-    """Decide on every row: what was asked for within its family over the cases, all others within theirs."""
+    """Give every row its verdict. The rows that were asked for are one family over all cases; so are all other rows."""
     families = [[row for case in cases for row in case.rows if row.role == role] for role in ("named", "other")]
     families += [[row for row in case.rows if row.role == "control"] for case in cases]
     within: dict[int, tuple[float, int]] = {}

@@ -20,7 +20,7 @@ from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import 
 from opentelemetry.instrumentation.scenetest.analyse.stats.rounds import round_total
 
 Use: TypeAlias = Literal["used", "cold", "not used", "lacking", "failed"]
-"""What became of a round: `lacking` one of the chosen spans, `failed` where it did not pass."""
+"""What a round was used for: `lacking` means that a chosen span is missing, `failed` that the round did not pass."""
 
 USES: tuple[Use, ...] = ("used", "cold", "not used", "lacking", "failed")
 NO_TIME = -(1 << 63)
@@ -37,8 +37,8 @@ class Timed:
         number: its place within the repetition, from 0.
         start_ns: when it began.
         end_ns: when it ended; None when it never did.
-        time_ns: what it took; None where it lacks a chosen span or did not pass.
-        use: what became of it.
+        time_ns: its time; None if a chosen span is missing or it did not pass.
+        use: what it was used for.
         outcome: of the dispatch.
     """
 
@@ -57,9 +57,9 @@ class Series:
     Attributes:
         run: its run.
         of: all rounds of the repetition, in order.
-        times: what each took in nanoseconds; `NO_TIME` where it lacks a chosen span or did not pass.
-        uses: what became of each, as its place in `USES`.
-        inside: how many markers were written inside the chosen spans in a round, on average.
+        times: time of each in nanoseconds; `NO_TIME` if a chosen span is missing or it did not pass.
+        uses: use of each, as its place in `USES`.
+        inside: the average number of markers written inside the chosen spans in a round.
     """
 
     run: str
@@ -84,15 +84,15 @@ class Series:
 
     @property
     def candidates(self) -> Integers:
-        """The numbers of the rounds that have a time, but for those that were cold again."""
+        """The numbers of the rounds that have a time, without those that were cold again."""
         return np.flatnonzero((self.times != NO_TIME) & (self.uses != _COLD))
 
     def count(self, use: Use) -> int:
-        """Return how many rounds were put to this use."""
+        """Return how many rounds have this use."""
         return int(np.count_nonzero(self.uses == USES.index(use)))
 
     def cut(self, cold: int, warm: int) -> Series:
-        """Return it with its first rounds marked as cold, and the next ones as used.
+        """Return a copy with the first rounds marked as cold, and the next ones as used.
 
         Args:
             cold: how many are dropped at the start.
@@ -110,7 +110,7 @@ def cold_ones(repetition: Repetition, cold: int, *, first: bool = True) -> Boole
     Args:
         repetition: the rounds.
         cold: how many are cold after each beginning.
-        first: those of the first beginning, too.
+        first: whether the rounds after the first beginning count as well.
     """
     found = np.zeros(len(repetition.rounds), np.bool_)
     for begin in repetition.begins:
@@ -120,7 +120,7 @@ def cold_ones(repetition: Repetition, cold: int, *, first: bool = True) -> Boole
 
 
 def series(repetition: Repetition, parts: tuple[str, ...], cold: int) -> Series:
-    """Return one row of a repetition; how many rounds are dropped at its start is found for all of them together."""
+    """Return one row of a repetition. How many rounds are dropped at the start is decided later, for all of them."""
     rounds = repetition.rounds
     ended = rounds.where(lambda kind: kind.ended)
     times = np.where(ended, _times(rounds, parts), NO_TIME)
@@ -134,7 +134,7 @@ def series(repetition: Repetition, parts: tuple[str, ...], cold: int) -> Series:
 
 
 def _times(rounds: Rounds, parts: tuple[str, ...]) -> Integers:
-    """Return what each round took under these names, in ns; `NO_TIME` where it lacks one of them."""
+    """Return the time of each round for these names, in nanoseconds; `NO_TIME` if one of the names is missing."""
     if parts == (DISPATCH,):
         timed = rounds.where(lambda kind: kind.returned and not kind.waited_for)
         return np.where(timed, rounds.ends - rounds.starts, NO_TIME)
@@ -146,5 +146,5 @@ def _times(rounds: Rounds, parts: tuple[str, ...]) -> Integers:
 
 
 def _inside(ranks: Mapping[int, Rank], parts: tuple[str, ...]) -> int:
-    """How many markers the rank with the most of them wrote inside the chosen spans."""
+    """Return the largest number of markers that a rank wrote inside the chosen spans."""
     return max((sum(rank.inside.get(name, 0) for name in parts) for rank in ranks.values()), default=0)

@@ -1,6 +1,6 @@
-"""The statistics of a comparison: pure functions on arrays, no files, no words.
+"""The statistics of a comparison: pure functions on arrays, without files or text.
 
-Read in the order in which data passes through: `rounds` cuts every process to the same warm rounds, `order` sorts and
-pairs the processes, `fit` estimates the shift and its scatter, `verdict` decides. Why each rule is as it is, and how
-often it is wrong, stands in docs/explanation/verdict.md.
+Data passes through them in this order: `rounds` cuts every process to the same warm rounds, `order` sorts and pairs the
+processes, `fit` estimates the shift and its scatter, `verdict` decides. docs/explanation/verdict.md gives the reasons
+for the rules, and how often they are wrong.
 """

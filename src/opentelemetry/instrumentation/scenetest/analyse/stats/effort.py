@@ -1,7 +1,7 @@
-"""How many rounds a process should measure: rounds cost little and tell little, processes cost their start.
+"""How many rounds a process should measure. A round is cheap and tells little; a process is expensive to start.
 
 After Kalibera and Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013). Their optimum is for means. Here it is
-for the logarithm of a minimum: its variance at fewer rounds is had from the rounds that were measured.
+for the logarithm of a minimum. Its variance with fewer rounds is computed from the rounds that were measured.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ FEWEST_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Effort:
-    """What the measurement of a shift costs, as it is and at best.
+    """What it costs to find a shift, with the present number of rounds and with the best one.
 
     Attributes:
         start: seconds that a process takes before and after its rounds.
         each: seconds that a round takes.
         within: share of the variance that is between the rounds of a process.
-        rounds: warm rounds that are measured now.
-        pairs: pairs that find the shift with these.
-        seconds: what they cost.
-        best_rounds: the number of warm rounds that costs least, of those that could be judged: no more than now.
-        best_pairs: pairs that find the shift with these.
-        best_seconds: what they cost.
+        rounds: the present number of warm rounds.
+        pairs: how many pairs find the shift with that number.
+        seconds: how long these pairs take.
+        best_rounds: the number of warm rounds that takes least time in all; it is at most the present one, since only
+            measured rounds can be judged.
+        best_pairs: how many pairs find the shift with that number.
+        best_seconds: how long these pairs take.
     """
 
     start: float
@@ -48,10 +49,10 @@ class Effort:
 def effort(
     rounds: Floats, arms: Sequence[Arm], start: float, each: float, cold: int, log_shift: float
 ) -> Effort | None:
-    """Weigh rounds against processes; None where too little is known, or no number of pairs finds the shift.
+    """Find the best number of rounds; None if too little is known, or no number of pairs finds the shift.
 
     Args:
-        rounds: one row a process in time order, one column a warm round.
+        rounds: a matrix with a row for each process, in time order, and a column for each warm round.
         arms: the arm of each process.
         start: see `Effort`.
         each: see `Effort`.
@@ -87,10 +88,11 @@ def effort(
 def scatter_at(logs: Floats, arms: Sequence[Arm], number: int) -> float:
     """Return the scatter of log minima if each process had only some of its rounds.
 
-    Exact over all subsets of that size. The fastest round of a subset is the i-th fastest of all with a known weight.
+    This is the exact average over all subsets of that size. The probability that the fastest round of a subset is the
+    i-th fastest of all is known.
 
     Args:
-        logs: log times, one row a process, each row sorted.
+        logs: log times, a sorted row for each process.
         arms: the arm of each process, in time order.
         number: how many rounds.
     """
@@ -101,19 +103,19 @@ def scatter_at(logs: Floats, arms: Sequence[Arm], number: int) -> float:
 
 
 def share_within(logs: Floats, arms: Sequence[Arm]) -> float:
-    """Return which share of the variance of log minima is between the rounds of a process, at half of the rounds.
+    """Return the share of the variance of log minima that is between the rounds of a process, for half of the rounds.
 
     Over all ways to split the rounds of a process into halves, the variance within is half the mean squared difference
     of the two minima. One of them is the fastest round of all.
 
     Args:
-        logs: log times, one row a process, in the order in which they were measured.
+        logs: log times, a row for each process, in the order in which they were measured.
         arms: the arm of each process, in time order.
     """
     logs = np.sort(logs[:, : logs.shape[1] // 2 * 2], axis=1)
     half = logs.shape[1] // 2
     j = np.arange(half, dtype=np.float64)
-    # How likely the other half's fastest is the second fastest of all, the third, and so on.
+    # The probabilities that the fastest of the other half is the second fastest of all, the third, and so on.
     weights = half / (2 * half - 1) * np.concatenate([[1.0], np.cumprod((half - 1 - j[:-1]) / (2 * half - 2 - j[:-1]))])
     within = float(((logs[:, 1 : half + 1] - logs[:, :1]) ** 2 @ weights).mean()) / 2
     whole = scatter_at(logs, arms, half) ** 2
@@ -121,14 +123,14 @@ def share_within(logs: Floats, arms: Sequence[Arm]) -> float:
 
 
 def _weights(most: int, number: int) -> Floats:
-    """Return how likely the i-th fastest of all rounds is the fastest of a subset."""
+    """Return for each i the probability that the i-th fastest of all rounds is the fastest of a subset."""
     i = np.arange(1, most, dtype=np.float64)
     steps = (most - i - number + 1).clip(min=0) / (most - i)
     return (number / most) * np.concatenate([[1.0], np.cumprod(steps)])
 
 
 def _numbers(most: int) -> list[int]:
-    """Return the numbers of rounds that are tried: all the small ones, then steps of a tenth."""
+    """Return the numbers of rounds to try: all small ones, then in steps of a tenth."""
     numbers, number = [], 1
     while number < most:
         numbers.append(number)

@@ -20,20 +20,20 @@ FEWEST_PAIRS = 4
 FINDABLE = {4: 3.1, 5: 2.95, 6: 3.0, 7: 2.25, 8: 2.1}
 """Shift found with 90 % power, in units of the scatter, by number of pairs (simulated)."""
 FINDABLE_CORRECTION = 1.1
-"""Beyond the table: what sign agreement costs over the t test alone."""
+"""Beyond the table: how much larger a shift must be because the signs must agree, too, and not only the t test."""
 FAMILY_CORRECTION = 1.05
-"""The same for a row that is tested with others: the smaller level makes the t test the stricter of the two."""
+"""The same for a row that is tested together with others: at its smaller level the t test is the stricter one."""
 MOST_PAIRS = 1_000
 
 FEWEST_FOR_TICK = 20
 DEVICE_TICK_NS = 20
 EMISSION_NS = 2_400.0
-"""What writing one native marker inside an enclosing span costs (measured: 2.1-2.4 us)."""
+"""Time that it takes to write one native marker inside another span (measured: 2.1 us to 2.4 us)."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Least squares of log time on arm and position in time; all figures are logarithms.
+    """Least-squares fit of log time to arm and position in time. All figures are natural logarithms.
 
     Attributes:
         shift: measure minus base.
@@ -58,18 +58,18 @@ class Fit:
 
     @property
     def p(self) -> float:
-        """Two-sided p of no shift."""
+        """Two-sided p of the hypothesis that there is no shift."""
         if self.shift_se == 0:
             return 1.0 if self.shift == 0 else 0.0
         return float(2 * stdtr(self.df, -abs(self.shift) / self.shift_se))
 
     def log_interval(self, level: float) -> tuple[float, float]:
-        """The confidence interval of the shift at a level such as .95."""
+        """Return the confidence interval of the shift at a level such as 0.95."""
         half = float(stdtrit(self.df, (1 + level) / 2)) * self.shift_se
         return self.shift - half, self.shift + half
 
     def interval(self, level: float) -> tuple[float, float]:
-        """The confidence interval of the delta, as fractions of the base."""
+        """Return the confidence interval of the delta, as fractions of the base."""
         low, high = self.log_interval(level)
         return expm1(low), expm1(high)
 
@@ -80,7 +80,7 @@ class Fit:
 
 
 def fit(logs: Floats, arms: Sequence[Arm]) -> Fit:
-    """Fit shift and drift to the log times of 2R repetitions, R >= 2, in time order."""
+    """Fit shift and drift to the log times of R >= 2 pairs of repetitions, in time order."""
     n = len(arms)
     x: Floats = np.array([[1, arm.code, position - (n - 1) / 2] for position, arm in enumerate(arms)])
     c = np.asarray(np.linalg.inv(x.T @ x), dtype=np.float64)
@@ -102,11 +102,11 @@ def fit(logs: Floats, arms: Sequence[Arm]) -> Fit:
 
 
 def tick(raw: Floats | NDArray[np.int64], *, device: bool = False) -> float:
-    """The step in which a clock counts, in ns, read off the durations themselves.
+    """Return the resolution of a clock in nanoseconds, found from the durations themselves.
 
     Args:
         raw: all durations, whole nanoseconds.
-        device: they were taken by a device's clock, whose step is assumed where there are too few to tell.
+        device: a device's clock measured them. Its resolution is assumed if there are too few durations.
     """
     if len(raw) < FEWEST_FOR_TICK:
         return DEVICE_TICK_NS if device else 1
@@ -114,22 +114,23 @@ def tick(raw: Floats | NDArray[np.int64], *, device: bool = False) -> float:
 
 
 def floor(tick_ns: float, resolution_ns: float = 100.0, child_spans: tuple[float, float] = (0.0, 0.0)) -> float:
-    """The difference in ns below which nothing is told.
+    """Return the smallest difference that can be told, in nanoseconds.
 
     Args:
-        tick_ns: the clock's step.
-        resolution_ns: what the user takes as the least difference worth telling.
-        child_spans: markers written inside the span per round, in base and in measure: writing them is part of it.
+        tick_ns: resolution of the clock.
+        resolution_ns: the smallest difference that the user wants to know of.
+        child_spans: how many markers are written inside the span in a round, in base and in measure. The time that it
+            takes to write them is part of the span.
     """
     base, measure = child_spans
     return max(2 * tick_ns, resolution_ns) + EMISSION_NS * abs(measure - base)
 
 
 def signs_agree(differences: Floats) -> int:
-    """Whether the pairs agree in which arm is slower: -1 faster, +1 slower, 0 they do not.
+    """Return which way the pairs agree that measure moved: -1 faster, +1 slower, 0 if they don't agree.
 
-    Up to 6 pairs all must agree. From 7 on an exact signed rank test at 5 % decides: were all asked to agree, more
-    repetitions would find less. A pair without a difference counts against both directions.
+    Up to 6 pairs, all must agree. From 7 pairs on, an exact signed rank test at 5 % decides: if all had to agree, more
+    pairs would find less. A pair without a difference counts against both directions.
     """
     pairs = len(differences)
     if pairs == 0:
@@ -145,7 +146,7 @@ def signs_agree(differences: Floats) -> int:
 
 @lru_cache
 def allowed_dissent(pairs: int) -> int:
-    """The largest rank sum of dissenting pairs that an exact two-sided signed rank test takes as agreement at 5 %."""
+    """Return the largest rank sum of dissenting pairs that an exact two-sided signed rank test at 5 % allows."""
     share: Floats = np.ones(1)
     for rank in range(1, pairs + 1):
         share = (np.pad(share, (0, rank)) + np.pad(share, (rank, 0))) / 2
@@ -153,21 +154,21 @@ def allowed_dissent(pairs: int) -> int:
 
 
 def findable_shift(scatter: float, pairs: int, variance_inflation: float = 1.0, *, family: int = 1) -> float | None:
-    """The smallest shift, as a log ratio, that so many pairs find in 9 of 10 comparisons; None for too few.
+    """Return the smallest shift, as a log ratio, that so many pairs find in 9 of 10 comparisons; None for too few.
 
     Args:
         scatter: standard deviation between processes.
-        pairs: how many pairs there are.
-        variance_inflation: what the order of the runs costs.
-        family: how many rows are tested together. If one of them alone has moved, Holm's method asks for a p of 5 %
-            divided by their number.
+        pairs: number of pairs.
+        variance_inflation: by how much the order of the runs increases the variance of the shift.
+        family: how many rows are tested together. If only one of them has moved, Holm's method requires that its p is
+            at most 5 % divided by this number.
     """
     return None if pairs < FEWEST_PAIRS else _units(pairs, variance_inflation, family) * scatter
 
 
 @lru_cache(4096)
 def _units(pairs: int, variance_inflation: float, family: int) -> float:
-    """The smallest shift that can be found, in units of the scatter."""
+    """Return the smallest shift that can be found, in units of the scatter."""
     df = 2 * pairs - 3
     se = sqrt(2 * variance_inflation / pairs)
     if pairs in FINDABLE:
@@ -176,13 +177,13 @@ def _units(pairs: int, variance_inflation: float, family: int) -> float:
         alone = FINDABLE_CORRECTION * float(stdtrit(df, 1 - ALPHA / 2) + stdtrit(df, POWER)) * se
     if family == 1:
         return alone
-    # The sum of two quantiles falls short where the level is small and the degrees of freedom are few.
+    # The sum of two quantiles is too small an estimate if the level is small and there are few degrees of freedom.
     noncentrality = float(nctdtrinc(df, 1 - POWER, stdtrit(df, 1 - ALPHA / family / 2)))
     return max(alone, FAMILY_CORRECTION * noncentrality * se)
 
 
 def pairs_needed(scatter: float, log_shift: float, *, family: int = 1) -> int | None:
-    """How many alternating pairs find a shift of this size; None when more than anyone will run.
+    """Return how many alternating pairs find a shift of this size; None if it takes more than anyone will run.
 
     Args:
         scatter: standard deviation between processes.

@@ -37,7 +37,7 @@ class Order:
         surplus: indices of the longer arm's last repetitions, which have no partner.
         used: indices of all paired repetitions in time order.
         arms: their arms.
-        overlapping: two of them ran at the same time.
+        overlapping: whether two of them ran at the same time.
     """
 
     base: tuple[int, ...]
@@ -49,17 +49,17 @@ class Order:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return len(self.base)
 
     @property
     def inflation(self) -> float:
-        """Variance inflation of the shift by the drift term: 1 where order and arm are unrelated."""
+        """Variance inflation of the shift by the drift term: 1 if order and arm are uncorrelated."""
         return inflation(self.arms)
 
     @property
     def interleaved(self) -> bool:
-        """Whether the arms took turns, so that a steady change of load falls on both alike."""
+        """Whether the arms took turns, so that a steady change of load affects both equally."""
         longest = max(len(list(run)) for _, run in groupby(self.arms)) if self.arms else 0
         return longest <= MOST_IN_SUCCESSION and self.inflation <= MOST_INFLATION
 

@@ -62,13 +62,14 @@ def round_total(spans: Mapping[object, Iterable[tuple[str, int]]], names: Collec
 
 
 def warm_rounds(series: Sequence[Sequence[float] | Floats | NDArray[np.int64]], cold: int = 1) -> Warm:
-    """Cut every repetition to the same warm rounds, without looking at which arm it is of.
+    """Cut every repetition to the same warm rounds, without regard to its arm.
 
-    All use the first k warm rounds, k being the smallest number left: a minimum over more rounds is lower by itself.
+    All use the first k warm rounds, where k is the smallest number that is left: a minimum over more rounds would be
+    lower for that reason alone.
 
     Args:
-        series: the rounds of each repetition in order, those that were aborted or lack a chosen span left out.
-        cold: rounds that are dropped at the start in any case.
+        series: the rounds of each repetition in order, without rounds that were aborted or lack a chosen span.
+        cold: how many rounds are always dropped at the start.
     """
     enough = np.median([len(rounds) for rounds in series]) / 2 if series else 0
     kept = tuple(i for i, rounds in enumerate(series) if len(rounds) and len(rounds) >= enough)
@@ -82,7 +83,7 @@ def warm_rounds(series: Sequence[Sequence[float] | Floats | NDArray[np.int64]], 
 
 
 def warm_up(matrix: Floats, cold: int = 1) -> int:
-    """Count the rounds at the start that rank above the last half of the rounds over all repetitions."""
+    """Return how many rounds at the start are slower, over all repetitions, than the last half of the rounds."""
     repetitions, n = matrix.shape
     late = matrix[:, n - n // 2 :]
     m = late.shape[1] + 1
@@ -108,9 +109,9 @@ def still_falling(rounds: Floats) -> bool:
 
 
 def _kendalls_s(times: Floats) -> int:
-    """Return how many pairs of rounds are in rising order, less those in falling order.
+    """Return the number of pairs of rounds in rising order minus the number in falling order.
 
-    By halves, since there are five thousand million pairs in a hundred thousand rounds.
+    It works by halves, since a hundred thousand rounds make five thousand million pairs.
     """
     if len(times) <= _PAIRS_AT_ONCE:
         earlier, later = np.triu_indices(len(times), k=1)

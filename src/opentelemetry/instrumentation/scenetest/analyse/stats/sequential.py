@@ -1,11 +1,11 @@
-"""When enough pairs are measured to tell a shift of a given size.
+"""When there are enough pairs to find a shift of a given size.
 
-To look after every pair and stop at the first significant result calls up to 26 % of equal arms different, in place of
-5 %. This plan looks at the scatter between processes, which says nothing about the difference between the arms, and
-gives the usual verdict once:
+Whoever looks after every pair and stops at the first significant result calls up to 26 % of equal arms different,
+instead of 5 %. This plan looks only at the scatter between processes, which says nothing about the difference between
+the arms, and gives the usual verdict once:
 
 1. After 4 pairs the scatter says how many pairs are needed.
-2. When they are there, the scatter is estimated once more. If it asks for more pairs now, they are added, once.
+2. When these are measured, the scatter is estimated once more. If it now requires more pairs, they are added, once.
 3. Then the usual verdict is given, at 5 %.
 4. Before that, only a change with p <= .001 ends it early.
 
@@ -20,22 +20,23 @@ from .fit import FEWEST_PAIRS, pairs_needed
 from .verdict import Reason, Verdict
 
 EARLY_LEVEL = 0.001
-"""The p from which on a change ends the measurement before all pairs are there."""
+"""A change with this p or a smaller one ends the measurement early."""
 MOST_PAIRS = 64
-"""How many pairs are measured at most if nobody asks for another number."""
+"""The default of the largest number of pairs."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How many pairs it takes to find a shift.
+    """How many pairs are needed to find a shift.
 
     Attributes:
-        log_shift: the shift that is to be found, as a log ratio.
-        most: no more pairs than these.
-        family: how many rows are tested together, such as the cases of a run. Holm's method asks each for more.
-        need: pairs after which the verdict is given; None before the first estimate.
-        revised: the number of pairs was raised by a second estimate, or did not have to be.
-        beyond_reach: no number of pairs that anyone would run finds the shift.
+        log_shift: the shift, as a log ratio.
+        most: the largest number of pairs.
+        family: how many rows are tested together, such as the cases of a run. The more there are, the more pairs Holm's
+            method requires.
+        need: the number of pairs after which the verdict is given; None before the first estimate.
+        revised: whether the second estimate was made.
+        beyond_reach: whether it would take more pairs than anyone would run.
     """
 
     log_shift: float
@@ -46,11 +47,11 @@ class Plan:
     beyond_reach: bool = False
 
     def after(self, pairs: int, scatter: float) -> Plan:
-        """Return the plan as it stands after a pair.
+        """Return the plan after a pair was measured.
 
         Args:
-            pairs: how many pairs there are.
-            scatter: standard deviation between processes, as estimated from these pairs; the largest of the family.
+            pairs: number of pairs.
+            scatter: standard deviation between processes, estimated from these pairs; the largest of the family.
         """
         if pairs < FEWEST_PAIRS or self.revised:
             return self
@@ -60,7 +61,7 @@ class Plan:
         plan = self._planned(scatter)
         if first and plan.need is not None and plan.need > pairs:
             return plan
-        # The estimate that was due at `need` pairs is made: from here on the number stays.
+        # This was the second estimate: from here on the number stays.
         return replace(plan, need=max(plan.need or 0, pairs), revised=True)
 
     def _planned(self, scatter: float) -> Plan:
@@ -71,7 +72,7 @@ class Plan:
         """Return after how many pairs the verdict is likely to be given; None if no number of pairs finds the shift.
 
         Args:
-            scatter: as it is estimated now. At `need` pairs it is estimated once more, and will be about that.
+            scatter: the present estimate. The second estimate, at `need` pairs, will be similar.
         """
         if self.revised:
             return None if self.beyond_reach else self.need
@@ -91,7 +92,7 @@ def ends_early(reason: Reason, p: float) -> bool:
     """Tell whether a row is decided before all pairs are there.
 
     Args:
-        reason: the rule that decided on it.
-        p: its p, corrected for the number of cases.
+        reason: the rule that decided.
+        p: p of the row, corrected for the number of cases.
     """
     return reason.verdict in (Verdict.SLOWER, Verdict.FASTER) and p <= EARLY_LEVEL

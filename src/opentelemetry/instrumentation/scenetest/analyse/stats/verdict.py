@@ -14,7 +14,7 @@ from .rounds import Floats
 
 
 class Verdict(str, Enum):
-    """The answer to "did the change move it"."""
+    """The answer to the question whether the change moved the time."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -43,22 +43,22 @@ class Reason(Enum):
 
     @property
     def verdict(self) -> Verdict:
-        """What the rule says."""
+        """The verdict that the rule gives."""
         return self.value[1]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the verdict on one row rests on.
+    """Everything that the verdict on one row is based on.
 
     Attributes:
-        order: how the repetitions lie in time.
-        base: the minimum of each of the base's paired repetitions, in ns.
-        measure: as base.
-        minimum: fitted to the log minima; None below two pairs or with a time of zero.
-        median: fitted to the log medians.
-        floor: what the clock can resolve, in ns.
-        margin: the fraction within which two times are the same.
+        order: the order of the repetitions in time.
+        base: the minimum of each paired repetition of base, in nanoseconds.
+        measure: the minimum of each paired repetition of measure, in nanoseconds.
+        minimum: the fit to the log minima; None for less than two pairs or with a time of zero.
+        median: the fit to the log medians.
+        floor: the smallest difference that can be told, in nanoseconds.
+        margin: equivalence margin, as a fraction.
     """
 
     order: Order
@@ -76,12 +76,12 @@ class Evidence:
 
     @property
     def base_mean(self) -> float:
-        """The geometric mean of the base's minima, in ns."""
+        """The geometric mean of the minima of base, in nanoseconds."""
         return float(np.exp(np.log(self.base).mean()))
 
     @property
     def threshold(self) -> float:
-        """The log ratio below which a difference is of no interest: the margin, or the floor if that is wider."""
+        """The log ratio below which a difference does not matter: the margin, or the floor if that is larger."""
         return max(np.log1p(self.margin), np.log1p(self.floor / self.base_mean))
 
     @property
@@ -91,25 +91,25 @@ class Evidence:
 
     @property
     def contradictory(self) -> bool:
-        """Whether pairs point either way by more than is of interest."""
+        """Whether pairs point in both directions by more than the threshold."""
         d, threshold = self.differences, self.threshold
         return not signs_agree(d) and bool((d > threshold).any() and (d < -threshold).any())
 
     @property
     def p(self) -> float:
-        """The p that a family of rows corrects: 1 where the signs disagree or there is no fit."""
+        """The p that is corrected for the family of rows: 1 if the signs disagree or there is no fit."""
         if self.minimum is None or not signs_agree(self.differences):
             return 1.0
         return self.minimum.p
 
 
 def gather(minima: Floats, medians: Floats, order: Order, floor: float, margin: float) -> Evidence:
-    """Fit what one row's repetitions say.
+    """Collect the evidence of one row from its repetitions.
 
     Args:
-        minima: the minimum of each repetition, in the order in which `order` counts them.
-        medians: as minima.
-        order: which of them are used, and when they ran.
+        minima: the minimum of each repetition. The indices in `order` refer to these.
+        medians: the median of each repetition.
+        order: which repetitions are used, and when they ran.
         floor: see `Evidence`.
         margin: see `Evidence`.
     """
@@ -130,13 +130,13 @@ def gather(minima: Floats, medians: Floats, order: Order, floor: float, margin: 
 def decide(
     evidence: Evidence, *, holm_p: float = 0.0, control_moved: bool = False, pressure_apart: bool = False
 ) -> Reason:
-    """Judge one row whose rulers are the same.
+    """Return the verdict on one row whose rulers are the same, as the rule that decides.
 
     Args:
         evidence: what was measured.
-        holm_p: its p within its family of rows, see `holm`; the row's own is asked for in any case.
-        control_moved: a row that the change can't have touched was judged slower or faster.
-        pressure_apart: one arm waited for CPUs much more than the other.
+        holm_p: its p corrected for its family of rows, see `holm`. The row's own p must be small in addition.
+        control_moved: whether a row that the change can't have affected is slower or faster.
+        pressure_apart: whether one arm waited for CPUs much more than the other.
     """
     order = evidence.order
     if order.pairs == 0:
@@ -157,7 +157,7 @@ def decide(
 
 
 def shifted(evidence: Evidence, minimum: Fit, holm_p: float) -> Reason | None:
-    """Say slower, faster or below the resolution, where the signs agree and the interval excludes 0."""
+    """Return slower, faster or below the resolution if the signs agree and the interval excludes 0, else None."""
     sign = signs_agree(evidence.differences)
     if not sign or sign != np.sign(minimum.shift) or minimum.p > ALPHA or holm_p > ALPHA:
         return None
@@ -169,7 +169,7 @@ def shifted(evidence: Evidence, minimum: Fit, holm_p: float) -> Reason | None:
 
 
 def unshifted(evidence: Evidence, minimum: Fit) -> Reason:
-    """Tell load that drifted, arms that are the same, and what can't be told."""
+    """Return the rule for a row that did not move: drift of the load, the same, contradictory, or not known."""
     if abs(minimum.slope) > evidence.threshold and minimum.drifts:
         return Reason.DRIFT
     low, high = minimum.log_interval(1 - 2 * ALPHA)
@@ -180,7 +180,7 @@ def unshifted(evidence: Evidence, minimum: Fit) -> Reason:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p values for their number, by Holm's step-down method."""
+    """Correct p values for their number by Holm's step-down method."""
     adjusted = [1.0] * len(p)
     worst = 0.0
     for rank, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
@@ -190,14 +190,14 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def control_moved(controls: Sequence[Evidence]) -> bool:
-    """Whether any of the rows that the change can't have touched is judged slower or faster."""
+    """Tell whether any row that the change can't have affected is slower or faster."""
     adjusted = holm([control.p for control in controls])
     called = [decide(control, holm_p=p).verdict for control, p in zip(controls, adjusted, strict=True)]
     return any(verdict in (Verdict.SLOWER, Verdict.FASTER) for verdict in called)
 
 
 def load_correlation(target: Evidence, control: Evidence) -> float | None:
-    """How far the control sees the load that the target sees: correlation of their log minima over repetitions."""
+    """Return the correlation of the log minima of both rows over repetitions: whether load affects both alike."""
     if (
         target.order.pairs != control.order.pairs
         or target.order.pairs < 2
