@@ -1,1 +1,1 @@
-"""What runs in the measured process: it observes, reads the clock and appends to the journal."""
+"""The recorder, which runs in the measured process: it observes conditions, reads the clock and writes the journal."""

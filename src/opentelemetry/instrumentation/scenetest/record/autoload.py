@@ -1,7 +1,7 @@
-"""What torch's backend autoload did in this process: what the finder saw, as conditions.
+"""Turns what the finder saw into conditions: what torch's backend autoload did in this process.
 
-What was seen is said; what was not is `unknown`. Silence is weaker evidence than the call that proves an autoload: it
-counts as `disabled` only where the noted variable says the same.
+What was not seen is `unknown`. That no autoload was seen is weaker evidence than the call that proves one. So it counts
+as `disabled` only if the variable also says so.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _RULER = ("torch.backends_loaded", "torch.backend_autoload.effective", "torch.ba
 
 
 class _Known:
-    """What is known beside what the finder saw.
+    """What is known besides what the finder saw.
 
     Attributes:
-        launch: the variable as this process was launched with it.
-        came_late: whether torch was there before the finder. How a torch came later that it did not see, nobody knows.
-        unfinished: modules that were half imported at the last look.
-        installed: the `torch.backends` entry points, once they are read.
-        distributions: their names, each read from a file.
+        launch: the value of the variable when this process was started.
+        came_late: whether torch was imported before the finder was installed.
+        unfinished: modules whose import was unfinished at the last observation.
+        installed: the installed `torch.backends` entry points, once they were read.
+        distributions: the distribution name of each entry point. Reading one opens a file.
     """
 
     def __init__(self) -> None:
@@ -65,10 +65,10 @@ _known = _Known()
 
 
 def install(imported: Callable[[], object]) -> None:
-    """Put the finder first on `sys.meta_path`, once, and note the variable as this process was launched with it.
+    """Put the finder first on `sys.meta_path`, once, and read the variable that this process was started with.
 
     Args:
-        imported: called when an import of torch is over, even a failed one.
+        imported: called when an import of torch ends, even if it failed.
     """
     if _finder not in sys.meta_path:
         _finder.imported = imported
@@ -79,27 +79,27 @@ def install(imported: Callable[[], object]) -> None:
 
 
 def is_imported() -> bool:
-    """Tell whether torch was imported, completely or up to a failure of a backend."""
+    """Return whether torch was imported: completely, or until a backend failed."""
     return _complete("torch") is not None or _finder.decided is not None
 
 
 def launch_value() -> str | NotSeen | None:
-    """Return the variable from /proc/self/environ, unless that was overwritten, as `setproctitle` does."""
+    """Return the variable from /proc/self/environ; `NOT_SEEN` if that was overwritten, as `setproctitle` does."""
     environment = launch_environment()
     return NOT_SEEN if environment is None else environment.get(VARIABLE)
 
 
 def uninstall() -> None:
-    """Take the finder off `sys.meta_path`; what it saw stays known."""
+    """Remove the finder from `sys.meta_path`, and keep what it saw."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
 
 
 def fingerprint() -> tuple[object, ...]:
-    """Return a value that changes whenever `observe` may give something else.
+    """Return a value that changes whenever the result of `observe` may have changed.
 
-    The environment is not part of it, since reading it costs more than all the rest: it counts only where nothing of
-    torch was observed, and is read again there when anything else has changed.
+    It leaves out the environment, because reading that takes longer than all the rest. The environment matters only if
+    no import of torch was seen; then it is read again when anything else changes.
     """
     npu = sys.modules.get("torch_npu")
     return (
@@ -112,9 +112,9 @@ def fingerprint() -> tuple[object, ...]:
 
 
 def observe() -> dict[str, str | bool | int | float]:
-    """Return the conditions `torch.*` and `torch_npu.*` as they are now, those that apply.
+    """Return the current conditions `torch.*` and `torch_npu.*` that apply.
 
-    It imports neither module, asks nothing of them, and does not raise: what it fails at is unknown.
+    It doesn't import the two modules or call into them, and never raises. What it can't observe is `unknown`.
     """
     try:
         found = {**_autoload_conditions(), **_npu_conditions()}
@@ -127,7 +127,11 @@ def observe() -> dict[str, str | bool | int | float]:
 
 
 def first_lookup() -> int | None:
-    """Return when torch or a backend was first looked up since the last call, monotonic ns; None if none was."""
+    """Return when torch or a backend was first looked up since the last call.
+
+    Returns:
+        Monotonic nanoseconds; None if none was looked up.
+    """
     first, _finder.first_event = _finder.first_event, None
     return first
 
@@ -135,12 +139,12 @@ def first_lookup() -> int | None:
 def explained_by_import(
     changed: Collection[str], before: Mapping[str, object], after: Mapping[str, object]
 ) -> Collection[str]:
-    """Return those of these conditions that an import alone can have changed: none if something of torch went away.
+    """Return the changed conditions that an import alone can explain; none if a module of torch was removed.
 
     Args:
         changed: the conditions that changed.
-        before: all conditions before.
-        after: all conditions after.
+        before: all conditions before the change.
+        after: all conditions after it.
     """
     from opentelemetry.instrumentation.scenetest.conditions.torch import BACKENDS_LOADED, SETTINGS
 
@@ -183,7 +187,7 @@ def _autoload_conditions() -> dict[str, str | bool | int | float]:
 
 
 def _backends_loaded() -> str:
-    """Return the distributions of the registered backends that were loaded, by whatever way."""
+    """Return the distributions of the registered backends that were loaded, by the autoload or by an import."""
     entries = installed()
     if entries is None:
         return UNKNOWN
@@ -194,7 +198,11 @@ def _backends_loaded() -> str:
 
 
 def _is_loaded(backend: str) -> bool | str:
-    """Tell whether the module of a backend was imported to its end. It may be gone from `sys.modules` since."""
+    """Return whether the import of a backend succeeded, even if it was removed from `sys.modules` later.
+
+    Returns:
+        True, False or `unknown`.
+    """
     if _complete(backend) is not None or backend in _finder.loaded:
         return True
     is_gone = backend not in sys.modules and root_of(backend) not in sys.modules
@@ -218,7 +226,7 @@ def _npu_conditions() -> dict[str, str | bool | int | float]:
 
 
 def _seen() -> Import | None:
-    """Return what was seen of the import that counts: of the torch that is there, else the last that got far enough."""
+    """Return the import to report: that of the present torch, else the last one that reached the backends."""
     module = sys.modules.get("torch")
     seen = _finder.decided if module is None else _finder.current
     if seen is not None:
@@ -227,7 +235,7 @@ def _seen() -> Import | None:
 
 
 def _verdict(seen: Import | None, torch: Names | None, registered: EntryPoints | None) -> Verdict:
-    """Return captured, setting, effective and outcome."""
+    """Return the conditions `captured`, `setting`, `effective` and `outcome` of `torch.backend_autoload`."""
     if seen is None:
         return _unobserved(torch, registered)
     if "torch" not in sys.modules:
@@ -239,7 +247,7 @@ def _verdict(seen: Import | None, torch: Names | None, registered: EntryPoints |
     setting = seen.setting if seen.steady else NOT_SEEN
     if SWITCH not in torch:
         return "at_import", setting, "unsupported", "disabled"
-    # Was the finder there to the end?
+    # Without a call, `disabled` is proven only if the finder was installed until after the place of the call.
     listened = _finder in sys.meta_path and (AFTER_LOOP not in sys.modules or seen.ended is not None)
     if listened and not enabled_by(seen.setting):
         return "at_import", setting, "disabled", "disabled"
@@ -247,30 +255,33 @@ def _verdict(seen: Import | None, torch: Names | None, registered: EntryPoints |
 
 
 def _proven(seen: Import) -> str | NotSeen | None:
-    """Return the setting of an import that did go through its backends; a note that contradicts this is void."""
+    """Return the setting of an import that loaded its backends. Ignore a contradicting value."""
     return seen.setting if seen.steady and enabled_by(seen.setting) else NOT_SEEN
 
 
 def _outcome(registered: EntryPoints | None) -> str:
-    """Return what an enabled autoload came to in a torch that is complete: the loop stops at the first failure."""
+    """Return the outcome of an enabled autoload if the import of torch succeeded, so that no backend failed."""
     if registered is None:
         return UNKNOWN
     return "loaded" if registered else "no_backend"
 
 
 def _outcome_without_torch(seen: Import, registered: EntryPoints | None) -> str:
-    """Return what an enabled autoload came to where torch was gone afterwards."""
+    """Return the outcome of an enabled autoload if torch was removed from `sys.modules` afterwards."""
     if not seen.failed or registered == ():
-        # There was no backend to fail, or torch had got past them.
+        # No backend was registered, or torch had already loaded them all.
         return "torch_not_imported"
     if registered and registered[-1].module in sys.modules and "TORCH_LOGS" in os.environ:
-        # All of them may have loaded: torch reads this variable next, and fails at a value that it does not know.
+        # All backends may have loaded: torch reads TORCH_LOGS next, and fails if its value is invalid.
         return UNKNOWN
     return "failed"
 
 
 def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
-    """Return the verdict where no import was seen: what launch, present and modules agree on, if they do."""
+    """Return the verdict if no import was seen.
+
+    It is known only if the variable at launch, the variable now and the loaded modules agree.
+    """
     present = variable()
     agreed = present == _known.launch
     setting = present if agreed else NOT_SEEN
@@ -279,7 +290,7 @@ def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
         return "at_dispatch", setting, effective, "torch_not_imported"
     if torch is not None and SWITCH not in torch and _known.came_late:
         return "at_launch", setting, "unsupported", "disabled"
-    # With no backend there is no module that could contradict.
+    # Without a registered backend, no module could contradict the variable.
     if torch is not None and registered is not None and (registered or _known.came_late):
         loaded = [entry.module in sys.modules for entry in registered]
         if effective == "enabled" and all(loaded):
@@ -290,9 +301,10 @@ def _unobserved(torch: Names | None, registered: EntryPoints | None) -> Verdict:
 
 
 def _failed(seen: Import, registered: EntryPoints | None) -> EntryPoint | None:
-    """Return the entry point at which the loop stopped, if that is certain.
+    """Return the entry point that failed, if that is certain.
 
-    One whose module was there already runs without a lookup, so it may have failed after the last one that was seen.
+    A backend whose module was already imported is loaded without a lookup. So it may be the one that failed, after the
+    last one that was seen.
     """
     if not registered:
         return None
@@ -304,12 +316,12 @@ def _failed(seen: Import, registered: EntryPoints | None) -> EntryPoint | None:
 
 
 def _registered(seen: Import | None) -> EntryPoints | None:
-    """Return the `torch.backends` entry points: torch's own list where it was seen, else what is installed."""
+    """Return the `torch.backends` entry points: torch's own list if it was seen, else the installed ones."""
     return seen.registered if seen is not None and seen.registered is not None else installed()
 
 
 def installed() -> EntryPoints | None:
-    """Return the `torch.backends` entry points that are installed, read once; None where they can't be read."""
+    """Return the installed `torch.backends` entry points, read once; None if they can't be read."""
     if _known.installed is None:
         from importlib.metadata import entry_points
 
@@ -330,12 +342,12 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _complete(name: str) -> Names | None:
-    """Return the namespace of a module that has been imported to its end."""
+    """Return the namespace of a module; None if its import hasn't finished."""
     module = sys.modules.get(name)
     return None if module is None or is_initializing(module) else names_of(module)
 
 
 def _npu_initialized(npu: Names) -> object:
-    """Return `torch_npu.npu._initialized`, None where there is none; nothing is called."""
+    """Return `torch_npu.npu._initialized` without calling anything; None if there is none."""
     module = npu.get("npu")
     return None if module is None else names_of(module).get("_initialized")

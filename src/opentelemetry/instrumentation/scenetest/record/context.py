@@ -1,4 +1,7 @@
-"""Where our spans meet OpenTelemetry's current context, without importing it for a process that does not use it."""
+"""Reads and sets OpenTelemetry's current context.
+
+It imports the OpenTelemetry API only if the program has imported it.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,15 @@ if TYPE_CHECKING:
 _API = "opentelemetry.trace"
 _IDENTITY = ("service.", "telemetry.distro.", "deployment.")
 _SUPPRESS = "suppress_instrumentation"
-"""One of the two keys that `suppress_instrumentation()` of `opentelemetry.instrumentation.utils` sets. The API owns the
-other one, which exporters set alone. Importing `utils` would cost 65 ms."""
+"""The key that `opentelemetry.instrumentation.utils.suppress_instrumentation()` sets beside that of the API.
+
+It is repeated here because importing `utils` takes 65 ms. Exporters set only the key of the API."""
 
 
 def in_use() -> bool:
-    """Tell whether anything in the process could use a current span: whether somebody imported the API.
+    """Return whether the program has imported the OpenTelemetry API, so that it could use a current span.
 
-    An import that is still going on does not count. In a forked child it may never end.
+    An unfinished import doesn't count: in a forked child it may never end.
     """
     api = sys.modules.get(_API)
     if api is None:
@@ -39,7 +43,7 @@ def in_use() -> bool:
 
 
 def is_suppressed() -> bool:
-    """Tell whether the program has switched instrumentations off here, with `suppress_instrumentation()`."""
+    """Return whether the program called `suppress_instrumentation()` in this context."""
     if not in_use():
         return False
     api = _loaded.api or _Api()
@@ -48,7 +52,7 @@ def is_suppressed() -> bool:
 
 
 def parent() -> Parent | None:
-    """Return the caller's current span, else the `TRACEPARENT` that the user set, else nothing."""
+    """Return the current span, else the span in the variable `TRACEPARENT`, else None."""
     if in_use():
         api = _loaded.api or _Api()
         span = api.get_current_span()
@@ -62,14 +66,17 @@ def parent() -> Parent | None:
 
 
 def begin_trace(name: str) -> tuple[str, Carried]:
-    """Return the id of a new trace and what its spans hand on: the trace of a case or process without a parent.
+    """Begin a trace for a case or process that has no parent span.
 
-    It is sampled unless `OTEL_TRACES_SAMPLER` says otherwise. Spans that the program makes inside follow the sampler of
-    its own provider, as they would without us. The id is drawn by that provider's generator, if it has one of its own:
-    a backend may take certain ids only.
+    The trace is sampled unless `OTEL_TRACES_SAMPLER` says otherwise. Spans that the program makes inside it follow the
+    sampler of the program's own provider, as they would without us. If that provider has its own id generator, the
+    generator makes the trace id, because some backends accept only certain ids.
 
     Args:
-        name: of the span that begins it.
+        name: name of the root span.
+
+    Returns:
+        The trace id in hexadecimal, and the flags and state that the spans of the trace propagate.
     """
     provider = _global_provider() if in_use() else None
     trace_id, is_random = sampling.new_trace_id(provider)
@@ -84,10 +91,13 @@ def begin_trace(name: str) -> tuple[str, Carried]:
 
 
 def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | float] | None:
-    """Return how the program's own SDK names this process, in the resource of its tracer provider.
+    """Return the attributes that identify this process in the resource of the program's tracer provider.
 
     Args:
-        given: the provider that was passed to us; else it is the global one.
+        given: the provider that was passed to us; None for the global one.
+
+    Returns:
+        The attributes `service.*`, `telemetry.distro.*` and `deployment.*`. None if the program doesn't use the API.
     """
     if not in_use():
         return None
@@ -101,7 +111,10 @@ def sdk_identity(given: TracerProvider | None) -> dict[str, str | bool | int | f
 
 
 def _global_provider() -> TracerProvider | None:
-    """Return the global provider, but leave it to the program to load one that `OTEL_PYTHON_TRACER_PROVIDER` names."""
+    """Return the global provider; None if asking for it would load one.
+
+    At the first call, the API loads the provider that `OTEL_PYTHON_TRACER_PROVIDER` names. Leave that to the program.
+    """
     api = _loaded.api or _Api()
     if "OTEL_PYTHON_TRACER_PROVIDER" in os.environ and not api.is_provider_set():
         return None
@@ -109,7 +122,16 @@ def _global_provider() -> TracerProvider | None:
 
 
 def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, CurrentSpan]:
-    """Make a span of ours the current one; return what `restore` needs, and the span, which takes what is set on it."""
+    """Make one of our spans the current span.
+
+    Args:
+        trace_id: in hexadecimal.
+        span_id: the span id as a number.
+        carried: the flags and state that the span propagates.
+
+    Returns:
+        What `restore` needs, and the span object that the program sees.
+    """
     api = _loaded.api or _Api()
     flags = api.sampled if carried.handed_on == SAMPLED.flags else api.trace_flags(carried.handed_on)
     state = api.trace_state([carried.state]) if carried.state else None
@@ -118,7 +140,7 @@ def attach(trace_id: str, span_id: int, carried: Carried) -> tuple[Attached, Cur
 
 
 def attach_span(span: Span) -> Attached:
-    """Make any span the current one, and return what `restore` needs."""
+    """Make a span the current span, and return what `restore` needs."""
     api = _loaded.api or _Api()
     before = api.get_current()
     ours = api.set_span_in_context(span, before)
@@ -127,16 +149,16 @@ def attach_span(span: Span) -> Attached:
 
 
 def restore(attached: Attached) -> None:
-    """Go back to the context before `attach`, unless somebody else's span is current by now."""
+    """Restore the context from before `attach`, unless another span has become the current one."""
     api = _loaded.api or _Api()
     before, ours, span = attached
-    # To look at the span takes five times as long as to look at the context, which is mostly still the same.
+    # Reading the span takes five times as long as reading the context, which usually hasn't changed.
     if api.get_current() is ours or api.get_current_span() is span:
         api.attach(before)
 
 
 class _Api:
-    """The parts of the API that a dispatch needs, looked up once: an import statement costs as much as the call."""
+    """The API functions that a dispatch needs, looked up once: an import statement takes as long as the call itself."""
 
     def __init__(self) -> None:
         from opentelemetry import context, trace
@@ -158,7 +180,7 @@ class _Api:
 
 
 class _Loaded:
-    """Owns the parts of the API, once they were looked up."""
+    """Holds the API functions after the first lookup."""
 
     api: _Api | None = None
 

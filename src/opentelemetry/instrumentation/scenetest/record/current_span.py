@@ -1,7 +1,7 @@
-"""The current span inside a case, phase or dispatch: it takes what the program sets on it.
+"""The OpenTelemetry span that the program sees inside a case, phase or dispatch.
 
-What is set is kept in memory, within the limits of OpenTelemetry, and written when the span ends: a write while a
-dispatch is being measured could wait for the disk.
+It keeps the attributes, events, links, status and name that the program sets, within the limits of OpenTelemetry. They
+stay in memory and are written when the span ends, because a write during a dispatch could wait for the disk.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.traceparent import Carried
 
 _COUNT = 128
-"""Attributes, events and links of a span at most, where no limit is set: the default of the SDK."""
+"""Default limit for the attributes, events and links of a span: the default of the OpenTelemetry SDK."""
 
 
 class CurrentSpan(Span):
-    """A span of ours as the rest of the program sees it. It ends with its `case`, `phase` or `dispatch`.
+    """One of our spans as the program sees it. It ends when its `case`, `phase` or `dispatch` ends.
 
     Args:
         context: its ids and flags.
-        carried: what its trace hands on.
+        carried: the flags and state that it propagates.
     """
 
     kind = SpanKind.INTERNAL
     parent = None
-    """Not told here. Propagators ask a span that records for it."""
+    """Not known here. Some propagators read this attribute from a recording span."""
 
     __slots__ = ("_attributes", "_context", "_dropped", "_ended", "_events", "_links", "_name", "_status", "carried")
 
@@ -49,7 +49,7 @@ class CurrentSpan(Span):
         self.carried = carried
         self._context = context
         self._ended = False
-        # Most spans are never touched, so what holds additions is made when it is needed.
+        # The program sets nothing on most spans, so the containers are created only when needed.
         self._attributes: dict[str, object] | None = None
         self._events: deque[dict[str, object]] | None = None
         self._links: deque[dict[str, object]] | None = None
@@ -58,11 +58,11 @@ class CurrentSpan(Span):
         self._dropped: dict[str, int] | None = None
 
     def get_span_context(self) -> SpanContext:
-        """Return its ids and flags."""
+        """Return the ids and flags of the span."""
         return self._context
 
     def is_recording(self) -> bool:
-        """Tell whether it still takes anything. A span that is not sampled does: it is in the journal."""
+        """Return whether the span is open. An open span records even if not sampled: the journal holds all spans."""
         return not self._ended
 
     def set_attribute(self, key: str, value: AttributeValue) -> None:
@@ -70,7 +70,7 @@ class CurrentSpan(Span):
         self.set_attributes({key: value})
 
     def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
-        """Set attributes. Beyond the limit the oldest ones are dropped."""
+        """Set attributes. Above the limit, the oldest ones are dropped."""
         if self._ended:
             return
         try:
@@ -81,7 +81,13 @@ class CurrentSpan(Span):
             faults.swallow("keep what was set on a span", error)
 
     def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
-        """Add an event, at the given Unix nanoseconds or now. Beyond the limit the oldest ones are dropped."""
+        """Add an event. Above the limit, the oldest ones are dropped.
+
+        Args:
+            name: name of the event.
+            attributes: its attributes.
+            timestamp: Unix nanoseconds; None for now.
+        """
         if self._ended:
             return
         try:
@@ -91,7 +97,7 @@ class CurrentSpan(Span):
             faults.swallow("keep what was set on a span", error)
 
     def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
-        """Add a link. Beyond the limit the oldest ones are dropped."""
+        """Add a link. Above the limit, the oldest ones are dropped."""
         if self._ended or not context.is_valid:
             return
         try:
@@ -111,17 +117,17 @@ class CurrentSpan(Span):
             faults.swallow("keep what was set on a span", error)
 
     def update_name(self, name: str) -> None:
-        """Give it another name."""
+        """Rename the span."""
         if not self._ended:
             self._name = lines.text(name)
 
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
-        """Set its status. As in the SDK, OK stays and UNSET changes nothing."""
+        """Set the status. As in the SDK, OK is final and UNSET is ignored."""
         code = status.status_code if isinstance(status, Status) else status
         if self._ended or code is StatusCode.UNSET or (self._status is not None and self._status[0] == "OK"):
             return
-        said = status.description if isinstance(status, Status) else description
-        self._status = [code.name] if code is StatusCode.OK or said is None else [code.name, lines.text(said)]
+        text = status.description if isinstance(status, Status) else description
+        self._status = [code.name] if code is StatusCode.OK or text is None else [code.name, lines.text(text)]
 
     def record_exception(
         self,
@@ -130,7 +136,7 @@ class CurrentSpan(Span):
         timestamp: int | None = None,
         escaped: bool = False,
     ) -> None:
-        """Add an event `exception` with type, message and stack trace, of bounded length."""
+        """Add an event `exception` with type, message and stack trace; long texts are cut."""
         try:
             described = {**outcomes.describe(exception), **(attributes or {})}
         except Exception as error:
@@ -139,13 +145,16 @@ class CurrentSpan(Span):
         self.add_event("exception", described, timestamp)
 
     def end(self, end_time: int | None = None) -> None:
-        """Do nothing: it ends with what it measures."""
+        """Do nothing: the span ends when its `case`, `phase` or `dispatch` ends."""
 
     def finish(self, event: dict[str, object] | None = None) -> dict[str, object]:
-        """Take nothing more, and return what was added, as the journal has it; empty for nothing.
+        """End the span, and return what the program set on it, in the form of the journal.
 
         Args:
-            event: the last event, of the exception that left it.
+            event: the event `exception`, if an exception ended the span.
+
+        Returns:
+            The fields that were set; empty if none was.
         """
         self._ended = True
         if event is not None:
@@ -173,7 +182,7 @@ class CurrentSpan(Span):
 
 
 class _Limits:
-    """The limits that OpenTelemetry's variables set; the more specific variable counts."""
+    """The limits from OpenTelemetry's environment variables. The more specific variable takes precedence."""
 
     def __init__(self) -> None:
         every = _limit("OTEL_ATTRIBUTE_COUNT_LIMIT", _COUNT)
@@ -200,7 +209,7 @@ def _bounded(attributes: Attributes) -> dict[str, object]:
 
 
 def _put(kept: dict[str, object], attributes: Mapping[str, Any], limit: int) -> int:
-    """Set attributes, without more than the limit, and return how many were dropped for that."""
+    """Set attributes, drop the oldest above the limit, and return how many were dropped."""
     dropped = 0
     for key, value in attributes.items():
         if not isinstance(cast(object, key), str) or not key or value is None:

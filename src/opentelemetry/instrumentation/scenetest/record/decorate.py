@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 
 def with_span(begin: Callable[[], AbstractContextManager[object]], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that each call is a span: until it returns, is awaited or is exhausted.
+    """Wrap a function so that each call is a span.
+
+    The span ends when the call returns, when the coroutine finishes, or when the generator is exhausted.
 
     Args:
-        begin: makes the span of one call.
+        begin: creates the span of one call.
         function: a plain, coroutine, generator or asynchronous generator function.
     """
     if inspect.iscoroutinefunction(function):
@@ -30,7 +32,7 @@ def with_span(begin: Callable[[], AbstractContextManager[object]], function: Cal
 
         @wraps(function)
         async def iterated(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
-            # What is sent and thrown must reach the function: Python has no `yield from` for these.
+            # `asend` and `athrow` must reach the function: asynchronous generators have no `yield from`.
             with begin():
                 items: AsyncGenerator[Any, Any] = function(*args, **keywords)
                 step = items.asend(None)

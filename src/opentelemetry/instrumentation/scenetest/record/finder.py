@@ -1,19 +1,19 @@
-"""Watches an import of torch, patching nothing: one finder on `sys.meta_path` that never finds anything.
+"""Observes an import of torch without patching it: a finder on `sys.meta_path` that never finds anything.
 
-Near the end of its `__init__.py` torch (>= 2.5) runs `_import_device_backends()` exactly when
-`_is_device_backend_autoload_enabled()` returns true. Neither can be asked afterwards: the second one reads the
-environment again, and `torch_npu` rewrites it while it is imported. The finder sees all that is needed:
+Near the end of its `__init__.py`, torch (>= 2.5) calls `_import_device_backends()` if
+`_is_device_backend_autoload_enabled()` returns true. Calling the second function later gives no answer: it reads the
+environment again, and `torch_npu` changes that during its import. The finder sees everything that is needed:
 
-- a lookup of `torch` while it is absent begins an import, or is only a probe (`importlib.util.find_spec`): the lookups
-  of its submodules tell which. The variable is noted at each of them, up to the decision;
-- `find_distributions`, called from `_import_device_backends`, proves that the autoload is enabled and dates it;
-- a backend looked up while that function is on the stack is loaded by it, and the function's own variables say for
-  which entry point;
-- the lookup of `torch._native`, the next import in `torch/__init__.py` since 2.12.1, dates the end;
-- importlib sets `_initializing` on the spec of a module when its import is over, whether it succeeded or not. A module
-  that failed is no longer in `sys.modules` then.
+- A lookup of `torch` while it isn't loaded begins an import, or is only a probe (`importlib.util.find_spec`). Lookups
+  of its submodules prove that it is an import. At each of them the variable is read, until torch decides.
+- A call of `find_distributions` from `_import_device_backends` proves that autoload is enabled, and gives its start.
+- A backend that is looked up while that function is on the stack is loaded by it. The function's local variables hold
+  the entry point.
+- The lookup of `torch._native`, the next import in `torch/__init__.py` since 2.12.1, gives the end.
+- importlib sets `_initializing` on the spec of a module when its import ends. If the import failed, the module is no
+  longer in `sys.modules`.
 
-It is loaded at the start of every interpreter of a run, so it imports nothing that is not there already.
+This module is loaded when any interpreter of a run starts, so it imports only modules that are already loaded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WATCHING = "observe what torch's backend autoload does"
 
 
 class NotSeen:
-    """Stands where the value of the variable would, when nobody saw it."""
+    """Marks a value of the variable that was not seen. None means that the variable was unset."""
 
 
 NOT_SEEN = NotSeen()
@@ -49,15 +49,16 @@ class Import:
     """What was seen of one import of torch.
 
     Attributes:
-        setting: the variable at the last lookup before torch decided; None when it was unset.
-        steady: false once two lookups of this import saw different values.
-        module: the torch that is imported; None as long as this may be a mere probe.
-        began: when `_import_device_backends` asked for the entry points, monotonic ns; None if it did not.
-        ended: when the first import after it was seen, monotonic ns; None if it was not.
-        open: whether torch may still be going through its backends.
-        failed: whether torch was gone when that was over.
-        registered: the entry points that torch goes through, in its order; None until one was seen loading.
-        position: the place in `registered` of the one that was seen loading last.
+        setting: the variable at the last lookup before torch decided; None if it was unset.
+        steady: false once two lookups of this import read different values.
+        module: the torch module; None as long as this may be only a probe.
+        began: when `_import_device_backends` read the entry points, in monotonic ns; None if it didn't.
+        ended: when the next import after it was seen, in monotonic ns; None if none was.
+        open: whether torch may still be loading backends.
+        failed: whether torch was removed from `sys.modules` when this ended.
+        registered: the entry points that torch loads, in its order; None until one was seen loading.
+        roots: the top-level packages of `registered`.
+        position: index in `registered` of the entry point that was last seen loading.
     """
 
     __slots__ = ("began", "ended", "failed", "module", "open", "position", "registered", "roots", "setting", "steady")
@@ -75,27 +76,27 @@ class Import:
         self.position: int | None = None
 
     def is_of(self, torch: ModuleType | None) -> bool:
-        """Whether this is the import that made this module."""
+        """Return whether this import created this module."""
         return self.module is not None and torch is not None and self.module() is torch
 
     def note(self, setting: str | None) -> None:
-        """Take a later look at the variable."""
+        """Keep a later value of the variable."""
         self.steady = self.steady and setting == self.setting
         self.setting = setting
 
     def begin(self, setting: str | None) -> None:
-        """Torch asks for its backends: it found the variable enabling, just before."""
+        """Note that torch reads its backends: it has just found that the variable enables the autoload."""
         self.note(setting)
         self.began = monotonic_ns()
         self.open = True
 
     def end(self) -> None:
-        """Torch goes on to its next import."""
+        """Note that torch has loaded its backends and goes on with its next import."""
         self.ended = monotonic_ns()
         self.open = False
 
     def settle(self) -> None:
-        """See whether torch has become complete, or is gone, in the meantime."""
+        """Update `open` and `failed`: the import of torch may have ended since the last event."""
         torch = sys.modules.get("torch")
         if self.open and not (self.is_of(torch) and is_initializing(torch)):
             self.open = False
@@ -113,26 +114,26 @@ class Import:
         self.position = next(i for i, entry in enumerate(self.registered) if entry is loading)
 
     def is_loading(self, module: str) -> bool:
-        """Whether this is the module of the entry point that was seen loading last."""
+        """Return whether this is the module of the entry point that was last seen loading."""
         if self.registered is None or self.position is None:
             return False
         return self.registered[self.position].module == module
 
 
 class Finder:
-    """Finds nothing, and remembers what it was asked for.
+    """Finds nothing, and remembers what was looked up.
 
     Attributes:
         current: the last import of torch that was more than a probe.
-        decided: the last one in which torch asked for its backends; a later one may fail before that.
-        npu_by: who looked `torch_npu` up last: `autoload`, `import`, or nobody (`unknown`).
-        events: counts what may change the answer of `autoload.observe`.
-        first_event: when the first of them came since somebody asked, monotonic ns.
-        backends: modules of the `torch.backends` that are installed, once they are known.
-        imported: called when an import of torch is over, even a failed one.
-        loaded: backends whose import is known to have succeeded, even if they were taken out of `sys.modules` later.
-        begun: top-level packages whose import began outside of torch's loop, unless it is known to have failed. One
-            that is absent was taken out of `sys.modules`, or failed.
+        decided: the last import in which torch read its backends. A later import may fail before that.
+        npu_by: what last looked up `torch_npu`: `autoload` or `import`; `unknown` if nothing did.
+        events: number of events that may change the result of `autoload.observe`.
+        first_event: when the first event since `autoload.first_lookup` happened, in monotonic ns.
+        backends: modules of the installed `torch.backends` entry points, once they are known.
+        imported: called when an import of torch ends, even if it failed.
+        loaded: backends whose import is known to have succeeded, even if they were removed from `sys.modules` later.
+        begun: top-level packages whose import began outside `_import_device_backends` and isn't known to have failed.
+            If such a package is absent, its import failed or it was removed from `sys.modules`.
     """
 
     def __init__(self) -> None:
@@ -147,7 +148,7 @@ class Finder:
         self.begun: set[str] = set()
         self._pending: Import | None = None
         self._awaited: set[str] = set()
-        """Backends whose import began, and whose module was not seen yet."""
+        """Backends whose import began, but whose module was not yet seen in `sys.modules`."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         """Note the lookup."""
@@ -165,7 +166,7 @@ class Finder:
             faults.swallow(WATCHING, error)
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> tuple[()]:
-        """Note who asks."""
+        """Note the call if it comes from `_import_device_backends`."""
         try:
             if _running_loop() is not None:
                 seen = self._import_of(sys.modules["torch"])
@@ -197,7 +198,7 @@ class Finder:
                 seen.note(variable())
 
     def _import_of(self, torch: ModuleType) -> Import:
-        """Return what is known of the import of this torch; this may be its first sign."""
+        """Return the import that creates this torch module. The first call for it begins a new one."""
         if self.current is None or not self.current.is_of(torch):
             self.current = self._pending or Import(variable())
             self.current.module = ref(torch)
@@ -226,7 +227,10 @@ class Finder:
                     self._awaited.add(fullname)
 
     def _meet_awaited(self) -> None:
-        """See which backends are there by now; most import other modules, and are met while they are imported."""
+        """Find the awaited backends that are now in `sys.modules`, and follow their imports to the end.
+
+        Most backends import other modules, so this usually runs while they are still being imported.
+        """
         for name in list(self._awaited):
             module = sys.modules.get(name)
             if module is not None:
@@ -243,7 +247,11 @@ class Finder:
 
 
 def _at_end_of_import(module: ModuleType, call: Callable[[], object]) -> bool:
-    """Have something called when the import of a module is over; tell whether it still goes on."""
+    """Call a function when the import of a module ends.
+
+    Returns:
+        Whether the import is still running; if not, the function is never called.
+    """
     if not is_initializing(module):
         return False
     if type(module.__spec__) is ModuleSpec:
@@ -252,7 +260,7 @@ def _at_end_of_import(module: ModuleType, call: Callable[[], object]) -> bool:
 
 
 def _importing(ended: Callable[[], object]) -> type[ModuleSpec]:
-    """Return the class of a spec while its module is imported: it tells when that is over, and is a plain one again."""
+    """Return a class for a module's spec that calls a function when the import ends, and then becomes `ModuleSpec`."""
 
     class Importing(ModuleSpec):
         @property
@@ -270,7 +278,7 @@ def _importing(ended: Callable[[], object]) -> type[ModuleSpec]:
 
 
 def variable() -> str | None:
-    """Return the variable as the environment has it now."""
+    """Return the current value of the variable; None if it is unset."""
     # Not os.getenv: torch_npu replaces that function.
     return os.environ.get(VARIABLE)
 
@@ -281,9 +289,9 @@ def root_of(fullname: str) -> str:
 
 
 def names_of(module: object) -> dict[str, object]:
-    """Return the namespace of a module; a lazy one would load itself if asked for an attribute.
+    """Return the namespace of a module; empty for an object in `sys.modules` that has none.
 
-    It is empty for what somebody put in the place of a module and has none.
+    Reading an attribute the usual way would make a lazy module load itself.
     """
     try:
         return object.__getattribute__(module, "__dict__")
@@ -292,12 +300,15 @@ def names_of(module: object) -> dict[str, object]:
 
 
 def is_initializing(module: ModuleType | None) -> bool:
-    """Whether a module is still being imported, by whatever thread."""
+    """Return whether any thread is still importing this module."""
     return module is not None and getattr(names_of(module).get("__spec__"), "_initializing", False)
 
 
 def _is_probe() -> bool:
-    """Whether `importlib.util.find_spec` asks, which imports nothing. Called from a method that `find_spec` calls."""
+    """Return whether the lookup comes from `importlib.util.find_spec`, which imports nothing.
+
+    Only a method that `Finder.find_spec` calls may call this: it starts two frames up.
+    """
     asks: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while asks is not None and asks.f_globals is globals():
         asks = asks.f_back
@@ -306,7 +317,7 @@ def _is_probe() -> bool:
 
 
 def _running_loop() -> FrameType | None:
-    """Return the frame of `_import_device_backends` if this thread is in it because torch is imported."""
+    """Return the frame of `_import_device_backends` if this thread runs it as part of an import of torch."""
     frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         if frame.f_code.co_name == LOOP and frame.f_globals.get("__name__") == "torch":

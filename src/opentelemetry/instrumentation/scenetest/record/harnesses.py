@@ -1,4 +1,4 @@
-"""The harness that is recorded: recording knows it by this protocol only."""
+"""The protocol of a harness. The recorder knows nothing else about harnesses."""
 
 from __future__ import annotations
 
@@ -9,42 +9,51 @@ if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
 
     class Harness(Protocol):
-        """One harness, which is a package of its own below `harness/`."""
+        """One harness: a package below `harness/`."""
 
         __name__: str
 
         def install(self) -> None:
-            """Hook its modules: those that are loaded now, the others once they are."""
+            """Hook its modules: loaded ones now, the others when they are imported."""
             ...
 
         def uninstall(self) -> None:
-            """Take every hook out again."""
+            """Remove all hooks."""
             ...
 
         def is_loaded(self) -> bool:
-            """Tell whether it is loaded in this process."""
+            """Return whether this process has loaded the harness."""
             ...
 
         def conditions(self) -> dict[str, Value]:
-            """Return the conditions that tell which harness this is."""
+            """Return the conditions that identify the harness, such as its version."""
             ...
 
         def logs_autoload(self) -> bool:
-            """Tell whether it writes the log line on torch's autoload itself."""
+            """Return whether the harness itself logs the line on torch's autoload."""
             ...
 
         def start_item(self, nodeid: str) -> None:
-            """Note that a pytest item runs, by its node id: it is a case if it dispatches outside any case."""
+            """Note that a pytest item starts. It becomes a case if it dispatches outside any case.
+
+            Args:
+                nodeid: the node id of the item.
+            """
             ...
 
         def end_item(self) -> None:
-            """End the item that started last, and its case if there is one."""
+            """End the item that started last, and its case if it has one."""
             ...
 
         def keep_timings(self, source: str, text: str) -> None:
-            """Keep output that was captured by `source`, if it holds timings of the harness's own."""
+            """Store captured output if it contains timings that the harness printed.
+
+            Args:
+                source: what captured the output.
+                text: the output.
+            """
             ...
 
         def import_hooks(self) -> None:
-            """Import all that its hooks need, so that a forked child imports nothing."""
+            """Import everything that the hooks need, so that a forked child imports nothing."""
             ...

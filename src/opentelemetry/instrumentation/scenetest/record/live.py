@@ -1,8 +1,8 @@
-"""The same cases, phases and dispatches as spans of a tracer provider that is not ours.
+"""Live spans: cases, phases and dispatches as spans of the program's own tracer provider.
 
-The tree, the names and the attributes are those of a run that is delivered afterwards. The provider's Resource was
-fixed before torch was imported, so the conditions are on each case and dispatch itself. Provider and exporter work
-outside the two clock reads, and none of their faults reaches the harness.
+Tree, names and attributes are the same as in a run that is delivered afterwards. The conditions are attributes of each
+case and dispatch, because the provider's resource was fixed before torch was imported. The provider and its exporter
+work outside the two clock reads, and none of their errors reaches the harness.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class Live:
-    """One span of somebody else's provider.
+    """One live span.
 
     Args:
-        tracer: makes it.
-        run: facts of the run that this process is part of.
-        above: the span of ours above it; None for a case and for a process.
+        tracer: creates the span.
+        run: the contents of `run.json`; empty without a run.
+        above: our parent span; None for a case and for a process.
         kind: `case`, `phase`, `dispatch` or `process`.
         attributes: its own attributes.
         name: name of the case, phase or script.
@@ -52,8 +52,8 @@ class Live:
 
     Attributes:
         span: the provider's span.
-        case: the case that it lies in; itself for a case.
-        last_end: when the last span below it ended, in Unix nanoseconds.
+        case: the case that it belongs to; itself for a case.
+        last_end: when its last child span ended, in Unix nanoseconds.
     """
 
     __slots__ = (
@@ -96,18 +96,28 @@ class Live:
     def begin_below(
         self, kind: str, attributes: Mapping[str, Value], in_force: Mapping[str, Value], **names: Any
     ) -> Live | None:
-        """Begin a span below this one.
+        """Begin a child span.
 
         Args:
             kind: `phase` or `dispatch`.
             attributes: its own attributes.
-            in_force: the conditions of the process, which go on a dispatch.
-            names: as for the class.
+            in_force: the current conditions of the process. A dispatch gets them as attributes.
+            names: `name` or `round`, as for the class.
+
+        Returns:
+            The span; None if the provider doesn't make one.
         """
         return _begun(Live(self._tracer, self._run, self, kind, attributes, **names), in_force)
 
     def start(self, in_force: Mapping[str, Value]) -> bool:
-        """Start the provider's span; tell whether there is one, which there is not where our scope is disabled."""
+        """Start the provider's span.
+
+        Args:
+            in_force: the current conditions of the process.
+
+        Returns:
+            Whether the provider made a span. It makes none if our instrumentation scope is disabled.
+        """
         known = semantics.clean(semantics.attributes(self))
         if self.kind == "dispatch":
             known |= self._conditions(in_force)
@@ -120,24 +130,24 @@ class Live:
             links=[trace.Link(of_whole)] if of_whole else (),
             start_time=self._start,
         )
-        made, parent = self.span.get_span_context(), trace.get_current_span(above).get_span_context()
-        return made.is_valid and made.span_id != parent.span_id
+        own, parent = self.span.get_span_context(), trace.get_current_span(above).get_span_context()
+        return own.is_valid and own.span_id != parent.span_id
 
     @property
     def ids(self) -> tuple[str, int]:
         """Trace id in hexadecimal and span id as a number."""
-        made = self.span.get_span_context()
-        return trace.format_trace_id(made.trace_id), made.span_id
+        own = self.span.get_span_context()
+        return trace.format_trace_id(own.trace_id), own.span_id
 
     @property
     def carried(self) -> Carried:
-        """What it hands on."""
-        made = self.span.get_span_context()
-        return Carried(int(made.trace_flags), made.trace_state.to_header() if made.trace_state else "")
+        """The flags and state that the span propagates."""
+        own = self.span.get_span_context()
+        return Carried(int(own.trace_flags), own.trace_state.to_header() if own.trace_state else "")
 
     @property
     def mark(self) -> dict[str, int | str]:
-        """What the journal says of it, so that nobody exports it again."""
+        """The fields that mark the span in the journal, so that it isn't exported a second time."""
         return {"live": True, "flags": int(self.span.get_span_context().trace_flags), **self.carried.fields()}
 
     def end(
@@ -145,29 +155,30 @@ class Live:
     ) -> None:
         """End the provider's span.
 
-        It contains what the program's own spans inside it cover, so it is wider than what was measured by the
-        provider's own work. `scenetest.duration_ns` says what was measured.
+        The span must enclose the program's own spans inside it. So it is longer than the measured duration, by the
+        time that the provider itself needs. The attribute `scenetest.duration_ns` holds the measured duration.
 
         Args:
-            start: monotonic nanoseconds.
-            end: the same.
-            ending: the exception that left it, or its type; None for none.
+            start: start of the measurement, in monotonic nanoseconds.
+            end: end of the measurement, in monotonic nanoseconds.
+            ending: the exception that ended it, or its type; None for none.
             attributes: further attributes, known only now.
-            in_force: the conditions of the process, which go on a case.
+            in_force: the current conditions of the process. A case gets them as attributes.
         """
         try:
-            # By the clock of the program's own spans. In this order a delay between the two reads makes it wider.
+            # Convert to the Unix clock of the program's own spans. A delay between the two reads makes the span longer,
+            # never shorter.
             ago = monotonic_ns() - end
             at = unix_ns() - ago
             if self._above is not None:
                 self._above.last_end = max(self._above.last_end, at)
             outcome, error_type = outcomes.told(ending)
-            said = {**(attributes or {}), semantics.DURATION: end - start}
-            known = semantics.clean({**said, **semantics.ending(self.kind, outcome, error_type)})
+            measured = {**(attributes or {}), semantics.DURATION: end - start}
+            known = semantics.clean({**measured, **semantics.ending(self.kind, outcome, error_type)})
             if self.kind == "case":
                 known = self._conditions(in_force) | known
             self.span.set_attributes(known)
-            self._insist(known, in_force)
+            self._restore_dropped(known, in_force)
             if outcomes.is_error(ending):
                 self._fail(ending, semantics.status(outcome, error_type), at)
             self.span.end(at)
@@ -175,14 +186,14 @@ class Live:
             faults.swallow(provider.USING, fault)
 
     def end_at_last(self) -> None:
-        """End the span of a process where the last span below it did."""
+        """End the span of a process at the end of its last child span."""
         try:
             self.span.end(self.last_end)
         except Exception as error:
             faults.swallow(provider.USING, error)
 
     def _fail(self, ending: Ending, status: Status, at: int) -> None:
-        """Say what went wrong; a status that the program set stays."""
+        """Record the error. A status that the program set is kept."""
         if isinstance(ending, BaseException):
             self.span.record_exception(ending, timestamp=at)
         elif isinstance(ending, outcomes.Noted) and ending.exception is not None:
@@ -191,14 +202,14 @@ class Live:
         if present is None or present.is_unset:
             self.span.set_status(status)
 
-    def _insist(self, ending: Mapping[str, Value], in_force: Mapping[str, Value]) -> None:
-        """Set our attributes once more where the limit of the provider has dropped some: others go before ours."""
+    def _restore_dropped(self, ending: Mapping[str, Value], in_force: Mapping[str, Value]) -> None:
+        """Set our attributes again if the provider's limit dropped some, so that others are dropped instead."""
         if getattr(self.span, "dropped_attributes", 0):
             conditions = self._conditions(in_force) if self.kind == "dispatch" else {}
             self.span.set_attributes({**conditions, **semantics.clean(semantics.attributes(self)), **ending})
 
     def _conditions(self, in_force: Mapping[str, Value]) -> dict[str, Value]:
-        """Return what a resource of ours would hold; made once a case for as long as the conditions are the same."""
+        """Return the attributes that our own resource would hold. Cached per case while the conditions don't change."""
         holder = self.case or self
         if holder._carried[0] is not in_force:
             of_process = {
@@ -216,20 +227,23 @@ class Live:
 def begin(
     given: TracerProvider | None, directory: str | None, kind: str, attributes: Mapping[str, Value], **names: Any
 ) -> Live | None:
-    """Begin a case or process, if there is a provider to make its span with.
+    """Begin the live span of a case or process.
 
     Args:
-        given: the provider that was passed to us; without one it is the global one, if the program has set one.
-        directory: of the run that this process is part of.
+        given: the provider that was passed to us. None: the global one, if the program has set one.
+        directory: the run directory; None without a run.
         kind: `case` or `process`.
         attributes: its own attributes.
-        names: as for `Live`.
+        names: `name` and `suite`, as for `Live`.
+
+    Returns:
+        The span; None if there is no provider that makes real spans.
     """
     try:
-        made_by = provider.used(given)
-        if made_by is None:
+        chosen = provider.used(given)
+        if chosen is None:
             return None
-        tracer = made_by.get_tracer(semantics.SCOPE_NAME, __version__, schema_url=semantics.SCHEMA_URL)
+        tracer = chosen.get_tracer(semantics.SCOPE_NAME, __version__, schema_url=semantics.SCHEMA_URL)
         return _begun(Live(tracer, _facts(directory), None, kind, attributes, **names), {})
     except Exception as error:
         faults.swallow(provider.USING, error)
@@ -245,7 +259,7 @@ def _begun(live: Live, in_force: Mapping[str, Value]) -> Live | None:
 
 
 def _context_above() -> Context | None:
-    """Return the context of a span without one of ours above it: the caller's, else the user's `TRACEPARENT`."""
+    """Return the parent context of a span without a parent of ours: from `TRACEPARENT`, or None for the current one."""
     if trace.get_current_span().get_span_context().is_valid:
         return None
     carrier = {name.lower(): os.environ[name] for name in ("TRACEPARENT", "TRACESTATE") if name in os.environ}
@@ -254,6 +268,6 @@ def _context_above() -> Context | None:
 
 @lru_cache(maxsize=1)
 def _facts(directory: str | None) -> dict[str, Any]:
-    """Return the facts of a run; empty without one."""
+    """Return the contents of `run.json`; empty without a run."""
     text = read(os.path.join(directory, layout.RUN_FILE)) if directory else ""
     return json.loads(text) if text else {}

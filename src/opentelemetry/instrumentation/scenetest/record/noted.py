@@ -1,6 +1,7 @@
-"""How tests end, noted for the cases that they run in: their exceptions need not pass through these.
+"""Notes how a test ended, for the cases around it.
 
-A pytest fixture that holds a case around its `yield` never sees how the test ended.
+The exception of a test doesn't always pass through them. For example, a pytest fixture that opens a case around its
+`yield` never sees it.
 """
 
 from __future__ import annotations
@@ -21,18 +22,23 @@ def opened() -> frozenset[case]:
 
 
 def give(opened: case, thread: int) -> None:
-    """Have a case be that of another thread than the one that opened it: of the test that runs there."""
+    """Assign an open case to another thread, which runs its test.
+
+    Args:
+        opened: the case.
+        thread: identifier of the thread, as `threading.get_ident()` returns it.
+    """
     if active.session is not None:
         active.session.cases.give(opened, thread)
 
 
 def note(outcome: str, error: BaseException | None, before: Container[case]) -> None:
-    """Note how a test of this thread ended in the cases that it ran in.
+    """Note how a test of this thread ended, in each case that it ran in.
 
     Args:
         outcome: `pass`, `fail` or `skipped`.
-        error: the exception of a test that failed, if there was one.
-        before: the cases that have nothing to do with it.
+        error: the exception of a failed test, if there was one.
+        before: the cases that were open before the test, which it doesn't belong to.
     """
     if active.session is not None and active.session.cases.all():
         from opentelemetry.instrumentation.scenetest.record import outcomes

@@ -1,6 +1,6 @@
-"""Looks at the conditions of this process, and says who it is.
+"""Observes the conditions of this process, and identifies it.
 
-Nothing here imports what it observes, calls into a device or changes anything. A fact that can't be read is `unknown`.
+It doesn't import what it observes, call into a device or change anything. A fact that can't be read is `unknown`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _TIMING = 25
 
 
 class Observer:
-    """Observes the conditions of this process, and keeps what need not be observed again.
+    """Observes the conditions of this process, and keeps those that need no second observation.
 
     Attributes:
-        noted_at: when the harness last took its snapshot, monotonic nanoseconds.
+        noted_at: when `Worker.init` was last entered, in monotonic nanoseconds. The harness takes its snapshot there.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Observer:
         """Return every condition of the process as it is now.
 
         Args:
-            at_end: the process ends; conditions that are too slow to observe with every case are observed again.
+            at_end: whether the process ends. If so, observe again the conditions that are too slow to observe per case.
         """
         seen = self._seen(autoload.observe())
         if self._once is None:
@@ -56,22 +56,22 @@ class Observer:
         return {attribute: found[attribute] for attribute in table.CONDITIONS if attribute in found}
 
     def note_first_case(self) -> None:
-        """Note what the harness takes a snapshot of in `Worker.init`, unless there was one."""
+        """Observe the conditions of `Worker.init` now, unless a `Worker.init` was already seen."""
         if self._noted is None:
             self.note_worker_init()
 
     def note_worker_init(self) -> None:
-        """Note what the harness takes a snapshot of in `Worker.init`, at its entry."""
+        """Observe the conditions that the harness reads in `Worker.init`. Called when it is entered."""
         self.noted_at = monotonic_ns()
         noted = table.observe(self._seen({}), ("worker_init",))
         files = "scenetest.device_files"
         if self._noted is not None and files in self._noted:
-            # A later Worker would find those that the first one opened.
+            # A later Worker would also see the files that the first one opened.
             noted[files] = self._noted[files]
         self._noted = noted
 
     def expire(self) -> None:
-        """Ask the harness about itself again at the next look: `Worker.init` loads native libraries."""
+        """Read the conditions of the harness again next time: `Worker.init` loads native libraries."""
         self._harness = None
 
     def _seen(self, of_autoload: Mapping[str, Value]) -> Seen:
@@ -87,7 +87,7 @@ observer = Observer()
 
 
 def identity() -> dict[str, object]:
-    """Return the fields of the `process` line beside the conditions and `service()`."""
+    """Return the fields of the `process` line, without the conditions and without those of `service()`."""
     return {
         **liveness.identity(),
         "parent_pid": os.getppid(),
@@ -100,7 +100,10 @@ def identity() -> dict[str, object]:
 
 
 def service() -> dict[str, object]:
-    """Return how the program names itself to OpenTelemetry by now: it may set a tracer provider at any time."""
+    """Return the fields with which the program identifies itself to OpenTelemetry.
+
+    They can change: the program may set a tracer provider at any time.
+    """
     return {
         "service_name": os.environ.get("OTEL_SERVICE_NAME"),
         "resource_attributes": os.environ.get("OTEL_RESOURCE_ATTRIBUTES"),
@@ -109,10 +112,13 @@ def service() -> dict[str, object]:
 
 
 def log(found: Mapping[str, Value]) -> None:
-    """Write the line that the harness's users know, unless the harness writes it itself.
+    """Log the line on torch's autoload, unless the harness logs it itself.
 
-    On the harness's own logger: loggers of its modules drop level TIMING. Where nobody imported `logging`, nobody set
-    it up, and it would print nothing of this level.
+    It uses the harness's root logger, because the loggers of its modules drop the level TIMING. If `logging` was never
+    imported, nobody configured it, and the line would not be printed; then this does nothing.
+
+    Args:
+        found: the conditions.
     """
     if state.harness is not None and state.harness.logs_autoload():
         return

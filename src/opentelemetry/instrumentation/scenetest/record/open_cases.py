@@ -1,8 +1,8 @@
-"""The open cases of a process, for dispatches whose own context does not say in which case they lie.
+"""The open cases of a process. It finds the case of a dispatch whose context names none.
 
-A context variable says it within a thread and in tasks. A thread begins with an empty context, and a forked child with
-one of its parent's. Such a dispatch lies in the only case that is open. Where several are, it lies in none: that it
-may lie in them is counted.
+Within a thread and its tasks, a context variable holds the case. A new thread begins with an empty context, and a
+forked child with the context of its parent. There, a dispatch belongs to the only open case. If several cases are open,
+it belongs to none, and each of them counts it as a dispatch that may be its own.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class _Opened:
-    """What is known of an open case beside itself.
+    """State of one open case.
 
     Attributes:
-        thread: the thread that opened it.
-        noted: how a test failed or was skipped that ran inside. The first error counts.
-        passed: whether one passed.
-        counted: counts dispatches by the attribute that tells their number.
+        thread: identifier of the thread that it belongs to.
+        noted: how a test inside it failed or was skipped. The first failure is kept.
+        passed: whether a test inside it passed.
+        counted: counters of dispatches, by the name of the attribute that they become.
     """
 
     __slots__ = ("counted", "noted", "passed", "thread")
@@ -45,7 +45,7 @@ class OpenCases:
     """The open cases of one session.
 
     Attributes:
-        inherited: the case of the parent process that this session has written to its journal.
+        inherited: the case of the parent process that this session wrote to its own journal.
     """
 
     def __init__(self) -> None:
@@ -53,22 +53,31 @@ class OpenCases:
         self._opened: dict[case, _Opened] = {}
 
     def add(self, opened: case) -> None:
-        """Take a case that this thread opens."""
+        """Add a case that this thread opens."""
         self._opened[opened] = _Opened()
 
     def give(self, opened: case, thread: int) -> None:
-        """Have a case be that of another thread than the one that opened it."""
+        """Assign a case to another thread, given by its identifier."""
         if (known := self._opened.get(opened)) is not None:
             known.thread = thread
 
     def remove(self, closed: case) -> tuple[Noted | None, dict[str, int]]:
-        """Forget a case. Return how a test inside it ended, and as attributes what other threads dispatched."""
+        """Remove a case.
+
+        Returns:
+            How a test inside it failed or was skipped, and the counts of dispatches of other threads, as attributes.
+        """
         known = self._opened.pop(closed, None) or _Opened()
         noted = None if known.passed and known.noted is not None and known.noted.outcome == "skipped" else known.noted
         return noted, {name: next(numbers) for name, numbers in known.counted.items()}
 
     def note(self, ending: Noted | None, but_not: Container[case]) -> None:
-        """Note how a test of this thread ended in the cases that the thread has opened."""
+        """Note how a test of this thread ended, in each case of this thread.
+
+        Args:
+            ending: how it failed or was skipped; None if it passed.
+            but_not: cases that the test doesn't belong to.
+        """
         for each, known in list(self._opened.items()):
             if known.thread == get_ident() and each not in but_not:
                 known.passed = known.passed or ending is None
@@ -80,14 +89,14 @@ class OpenCases:
         return frozenset(self._opened)
 
     def only(self, session: Session) -> case | None:
-        """Return the case that was open at a fork, in the child; None if there were several."""
+        """Return the only open case of a session; None if there are several or none."""
         opened = [each for each in self._opened if each.session is session]
         return opened[0] if len(opened) == 1 else None
 
     def of_other_threads(self) -> list[case]:
-        """Return the cases in which a dispatch of this thread may lie, though its context names none.
+        """Return the cases of other threads that a dispatch of this thread may belong to.
 
-        None for the main thread, which works for nobody else, and for a thread with a case of its own.
+        Empty for the main thread, which doesn't work for other threads, and for a thread that has opened a case itself.
         """
         opened, here = list(self._opened.items()), get_ident()
         main_thread = getattr(sys.modules.get("threading"), "main_thread", None)
@@ -96,18 +105,18 @@ class OpenCases:
         return [] if any(known.thread == here for _, known in opened) else [each for each, _ in opened]
 
     def count(self, name: str, cases: list[case]) -> None:
-        """Count a dispatch for each of these cases."""
+        """Count a dispatch for each of these cases, under the name of an attribute."""
         for each in cases:
             if (known := self._opened.get(each)) is not None:
                 next(known.counted.setdefault(name, count()))
 
 
 def around(recording: Session, innermost: OpenSpan | None) -> case | None:
-    """Return the case that a dispatch or phase lies in which has no span around it in its context.
+    """Return the case of a dispatch or phase whose context holds no open span of this process.
 
     Args:
         recording: the session of this process.
-        innermost: the span that its context names, which has ended or is of the parent process.
+        innermost: the span in its context, if any. It has ended or belongs to the parent process.
     """
     candidates = recording.cases.of_other_threads()
     if candidates:

@@ -1,4 +1,4 @@
-"""How a case or dispatch ended, told from the exception that left it."""
+"""Derives the outcome of a case or dispatch from the exception that ended it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     Ending: TypeAlias = "BaseException | type[BaseException] | Noted | None"
 
-# _pytest/outcomes.py says that Failed and Skipped are of builtins, for shorter tracebacks.
+# _pytest/outcomes.py sets the module of Failed and Skipped to builtins, to shorten tracebacks.
 _BY_NAME = {
     "builtins.AssertionError": "fail",
     "_pytest.outcomes.XFailed": "skipped",
@@ -33,14 +33,14 @@ def error_type(kind: type[BaseException]) -> str:
 
 
 class Noted:
-    """How a test ended, for the cases that are open around it: its exception does not pass through them.
+    """How a test ended, for the open cases around it: its exception doesn't pass through them.
 
-    The exception is described at once and not kept. Its frames hold what the program may want to free.
+    The exception is converted to text at once and not kept, because its frames keep objects of the program alive.
 
     Args:
-        outcome: `fail`, `skipped` or `unknown`; a failure with an exception is told by that.
-        error: the exception of a test that failed, if there is one.
-        at: when it was seen, monotonic nanoseconds.
+        outcome: `fail`, `skipped` or `unknown`. For a failure with an exception, the exception decides.
+        error: the exception of a failed test, if there is one.
+        at: when it was seen, in monotonic nanoseconds.
     """
 
     __slots__ = ("at", "error_type", "exception", "outcome")
@@ -56,12 +56,13 @@ class Noted:
 
 
 def told(ending: Ending) -> tuple[str, str | None]:
-    """Return the outcome, and `error.type` where it is an error.
+    """Return the outcome, and `error.type` if it is an error.
 
-    By name, since pytest and unittest need not be imported here; `pytest.fail` and `pytest.skip` raise BaseExceptions.
+    Exception classes are compared by name, because pytest and unittest need not be imported here. `pytest.fail` and
+    `pytest.skip` raise a BaseException.
 
     Args:
-        ending: the exception, or its type where nobody has kept it, or how a test around it ended; None for none.
+        ending: the exception, its type if the exception itself wasn't kept, or how a test inside ended. None: no error.
     """
     if ending is None:
         return "pass", None
@@ -73,16 +74,16 @@ def told(ending: Ending) -> tuple[str, str | None]:
 
 
 def is_error(ending: Ending) -> bool:
-    """Tell whether something ended with an error."""
+    """Return whether this outcome is `fail` or `error`."""
     return told(ending)[0] in _ERRORS
 
 
 def exception_event(ending: Ending, at: int) -> dict[str, object] | None:
-    """Return the event `exception` of a span that an error left; None for any other span.
+    """Return the event `exception` of a span that ended with an error; None for other spans.
 
     Args:
         ending: how the span ended.
-        at: monotonic nanoseconds.
+        at: when it ended, in monotonic nanoseconds.
     """
     if ending is None or not is_error(ending):
         return None
@@ -94,7 +95,7 @@ def exception_event(ending: Ending, at: int) -> dict[str, object] | None:
 
 
 def describe(error: BaseException) -> dict[str, str]:
-    """Return type, message and stack trace, of bounded length, as the semantic conventions name them."""
+    """Return type, message and stack trace under the names of the semantic conventions; long texts are cut."""
     import traceback
 
     stack = "".join(
@@ -104,7 +105,7 @@ def describe(error: BaseException) -> dict[str, str]:
     return {
         "exception.type": error_type(type(error)),
         "exception.message": lines.text(error)[:_MESSAGE_LENGTH],
-        # Its end says what happened, and where.
+        # Keep the end, which names the exception and its place.
         "exception.stacktrace": f"[{cut} characters cut]\n{stack[cut:]}" if cut > 0 else stack,
     }
 

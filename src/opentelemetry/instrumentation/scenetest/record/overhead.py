@@ -1,7 +1,7 @@
-"""What an empty dispatch of this process reads as, measured before its first dispatch.
+"""Measures the duration that an empty dispatch is recorded with, before the first dispatch of this process.
 
-It is the width of the ruler: a difference below it comes from the instrumentation. The dispatches are recorded as all
-others are, but to a scratch journal that nobody sees.
+A difference smaller than this can come from the instrumentation. The empty dispatches take the same path as real ones,
+but are written to a scratch journal, which is deleted.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 _DISPATCHES = 300
 _FEWEST = 100
-"""Of fewer the 99th percentile is a guess."""
+"""With fewer, the 99th percentile would be a guess."""
 _CPU_LIMIT_NS = 4_000_000
 _WALL_LIMIT_NS = 20_000_000
-"""Longer than the limit of CPU time: on a busy machine the process may have to wait for a CPU."""
+"""Longer than the limit of CPU time, because on a busy machine the process may wait for a CPU."""
 _COLD = 20
-"""Dispatches at the start that are left out: the code is new to the CPU."""
+"""Dispatches at the start that are not counted: the caches of the CPU are still cold."""
 
 
 class _Scratch(session.Session):
-    """Records to a scratch journal, and looks at nothing."""
+    """A session that writes to a scratch journal, and observes no conditions."""
 
     __slots__ = ()
 
@@ -42,11 +42,11 @@ class _Scratch(session.Session):
         self.fingerprint = autoload.fingerprint()
 
     def refresh(self) -> None:
-        """Do nothing: this is part of a look at the conditions."""
+        """Do nothing: this measurement is itself part of observing the conditions."""
 
 
 class _Above(recorder.OpenSpan):
-    """Stands above the empty dispatches, so that nothing of the program's own is above them."""
+    """The parent span of the empty dispatches, so that no span of the program is their parent."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ class _Above(recorder.OpenSpan):
 
 
 class _Empty(recorder.dispatch):
-    """A dispatch of a scratch session, with the same steps next to its two clock reads."""
+    """A dispatch of the scratch session, with the same steps between its two clock reads as a real one."""
 
     __slots__ = ("_scratch", "reading")
 
@@ -84,13 +84,16 @@ class _Empty(recorder.dispatch):
 
 
 def measure(directory: str | None) -> dict[str, Value]:
-    """Return what an empty dispatch reads as; nothing if there was no time to tell.
+    """Return the 50th and 99th percentile of the duration of an empty dispatch, in nanoseconds.
 
     Args:
-        directory: the run directory, for a scratch journal on the same file system; without one it is in memory.
+        directory: the run directory, to put the scratch journal on the same file system. None puts it in memory.
+
+    Returns:
+        The two conditions; empty if the time limits left too few dispatches.
 
     Raises:
-        OSError: there is no place for a scratch journal.
+        OSError: the scratch journal can't be created.
     """
     journal = writer.Scratch(directory)
     try:

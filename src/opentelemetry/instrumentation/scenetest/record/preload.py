@@ -1,7 +1,7 @@
-"""Imports before a fork what a process imports late.
+"""Imports, before a fork, the modules that the child would otherwise import later.
 
-A thread that forks while another one imports a module gives its child that module's lock, held for ever: the child
-would hang in its own import of the same module. Before the fork an import only waits for the other thread.
+If one thread forks while another imports a module, the child inherits a held import lock that nobody releases. It would
+hang as soon as it imports that module. Before the fork, the import only waits for the other thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _done: set[str] = set()
 
 
 def before_fork() -> None:
-    """Import everything that a child needs, each part once, and read what every child would read again."""
+    """Import everything that a child needs, each group once, and read the entry points that every child would read."""
     try:
         with standard_library.imports:
             recording()
@@ -35,7 +35,7 @@ def before_fork() -> None:
 
 
 def recording() -> None:
-    """Import what every process needs that records."""
+    """Import what every recording process needs."""
     _once("recording", _recording)
 
 

@@ -1,4 +1,4 @@
-"""The tracer provider of the program's own that live spans are made on: which one it is, and whether it sends them."""
+"""The program's own tracer provider, on which live spans are made: chooses it, and tracks whether it was flushed."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _WATCHING = "see whether the program's own tracer provider is flushed"
 _NOT_REAL = (trace.ProxyTracerProvider, trace.NoOpTracerProvider)
 _FLUSH_SECONDS = 1.0
 _MARK = "_scenetest"
-"""Attribute of what wraps a method, so that a forked child does not wrap it again."""
+"""Attribute that marks our wrappers, so that a forked child doesn't wrap a method twice."""
 
 
 def used(given: TracerProvider | None) -> TracerProvider | None:
-    """Return the provider to make spans with; None where there is none that makes any.
+    """Return the provider to make live spans with; None if no provider makes real spans.
 
     Args:
-        given: the provider that was passed to us; without one it is the global one, if the program has set one.
+        given: the provider that was passed to us. None: the global one, if the program has set one.
     """
     return _global() if given is None else real(given)
 
 
 def real(provider: TracerProvider | None) -> TracerProvider | None:
-    """Return a provider that makes spans: None for a no-op, and for a proxy what the program has set by now."""
+    """Return the provider if it makes real spans: None for a no-op one, the global one for a proxy."""
     if isinstance(provider, trace.ProxyTracerProvider):
         return _global()
     return None if isinstance(provider, trace.NoOpTracerProvider) else provider
@@ -45,10 +45,10 @@ class FlushTracker:
     """Watches whether the program flushes the provider that the spans of a session are made on.
 
     Args:
-        active: owns the session of this process. A forked child has a copy of the provider, and a session of its own.
+        active: holds the session of this process. A forked child has a copy of the provider, but its own session.
 
     Attributes:
-        is_flushed: whether it was flushed since the last span was made on it.
+        is_flushed: whether the provider was flushed after the last live span.
     """
 
     __slots__ = ("_active", "_left_some", "_provider", "_wrapped", "is_flushed")
@@ -57,15 +57,18 @@ class FlushTracker:
         self.is_flushed = False
         self._active = active
         self._left_some = False
-        """Whether a provider before this one was not flushed."""
+        """Whether an earlier provider was never flushed."""
         self._provider: TracerProvider | None = None
         self._wrapped: list[tuple[str, Any, Any]] = []
 
     def begin(self, given: TracerProvider | None) -> bool:
-        """Wrap `shutdown` and `force_flush` of the provider; tell whether it is another one than before.
+        """Wrap `shutdown` and `force_flush` of the provider.
 
         Args:
             given: the provider that was passed to us.
+
+        Returns:
+            Whether the provider is a different one than at the last call.
         """
         provider = used(given)
         if provider is self._provider:
@@ -90,18 +93,18 @@ class FlushTracker:
         return True
 
     def is_sent(self, given: TracerProvider | None, *, flush: bool) -> bool:
-        """Tell whether the provider sends all that was made on it, as far as anybody can know.
+        """Return whether the provider has sent all live spans, or will at exit, as far as can be known.
 
         Args:
             given: the provider that was passed to us.
-            flush: flush it now, since nothing later does so.
+            flush: flush it now, because no later code does (the process ends by `os._exit`).
         """
         provider = used(given)
         is_sent = self.is_flushed or (_flush(provider) if flush else _is_shut_down_at_exit(provider))
         return is_sent and not self._left_some
 
     def let_go(self) -> None:
-        """Leave the provider as it was."""
+        """Remove our wrappers from the provider."""
         wrapped, self._wrapped = self._wrapped, []
         for name, before, ours in wrapped:
             if _of_object(self._provider).get(name) is not ours:
@@ -112,7 +115,7 @@ class FlushTracker:
                 setattr(self._provider, name, before)
 
     def _before_shutdown(self) -> None:
-        # A span that is open then would be lost.
+        # A span that is still open at shutdown would be lost.
         if self._active.session is not None:
             self._active.session.end_live_process()
 
@@ -139,8 +142,8 @@ def _tracked(original: Any, before: Callable[[], None], after: Callable[[], None
 
 
 def _is_shut_down_at_exit(provider: TracerProvider | None) -> bool:
-    # The SDK's provider is, unless it was told not to, or was shut down before. Of others that is not known, and they
-    # are trusted.
+    # The SDK's provider sets `_atexit_handler` to None if it won't be shut down at exit, or already was. Other
+    # providers don't say; assume that they are shut down.
     return getattr(provider, "_atexit_handler", True) is not None
 
 
@@ -160,10 +163,10 @@ def _nothing() -> None:
 
 
 def _flush(provider: TracerProvider | None) -> bool:
-    """Have the provider send what it holds, in a process that ends by `os._exit`; wait a second and no more.
+    """Flush the provider, in a process that ends by `os._exit`. Waits for one second at most.
 
     Returns:
-        Whether the provider says that all was sent.
+        Whether the provider reports that it sent everything.
     """
     from threading import Thread
 

@@ -1,6 +1,6 @@
-"""Cases, phases and dispatches. Each takes two clock reads, and writes one journal line before and one after them.
+"""Records cases, phases and dispatches: two clock reads each, with one journal line before and one after them.
 
-No fault of ours reaches the harness: each ends in `faults.swallow`.
+None of our errors reaches the harness: `faults.swallow` takes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _current: ContextVar[OpenSpan | None] = ContextVar("scenetest_span", default=None)
 
 innermost = _current.get
-"""Return the innermost span of this context. Unlike that of `current`, it may have ended or be of another process."""
+"""Return the innermost span of this context. Unlike with `current`, it may have ended or belong to another process."""
 
 
 def current() -> OpenSpan | None:
@@ -50,7 +50,7 @@ def current() -> OpenSpan | None:
 class OpenSpan:
     """A context manager and decorator that records a span: the base of `case`, `phase` and `dispatch`.
 
-    It does nothing in a process that is not instrumented. An exception passes through it as it is.
+    It does nothing in a process that is not instrumented. Exceptions pass through unchanged.
     """
 
     __slots__ = (
@@ -75,10 +75,10 @@ class OpenSpan:
     """The span id as a number."""
     trace: str
     carried: Carried
-    """What the trace hands on to the spans below."""
+    """The flags and state that the trace propagates."""
     start: int
     holder: OpenSpan | None
-    """The case or dispatch that this span is or lies in: the parent of what is recorded inside."""
+    """The case or dispatch that is the parent of spans inside this span. It may be the span itself."""
     rounds: RoundNumbers
     """Numbers the dispatches of the case."""
 
@@ -91,11 +91,11 @@ class OpenSpan:
         self._reentered = False
         """Each later entry of this object is a new span: the first one may still be open."""
         self._entered_as: OpenSpan | None = None
-        """The object that the program entered, where this is a span of a later entry."""
+        """The object that the program entered again, if this span comes from a later entry."""
         self.live: Live | None = None
-        """The same span on a provider that is not ours."""
+        """The same span on the program's own tracer provider."""
         self._seen: CurrentSpan | None = None
-        """The same span as the rest of the program sees it, where that could use one."""
+        """The same span as the program sees it, if the program uses the OpenTelemetry API."""
 
     @property
     def id(self) -> str:
@@ -133,19 +133,19 @@ class OpenSpan:
             recording, span.session = span.session, None
             if recording is not None and recording is active.session:
                 span._close(recording, end, kind if error is None else error)
-            span.holder = None  # itself, as a rule: a circle would wait for the garbage collector
+            span.holder = None  # usually the span itself: a reference cycle would wait for the garbage collector
         except Exception as fault:
             faults.swallow("record everything", fault)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of which each call is a span of its own."""
+        """Return a function whose calls are each recorded as a span."""
         with standard_library.imports:
             from opentelemetry.instrumentation.scenetest.record import decorate
 
         return decorate.with_span(self._again, function)
 
     def leave(self) -> None:
-        """Stop being the current span of this context; the span stays open until it is exited."""
+        """Stop being the current span of this context. The span itself stays open."""
         if _current.get() is self:
             _current.set(self.outer)
         if self._attached is not None:
@@ -153,7 +153,7 @@ class OpenSpan:
             self._attached = None
 
     def head(self) -> bytes:
-        """Return the beginning of the `open` line of a dispatch in this span, which is always the same."""
+        """Return the constant beginning of the `open` line of each dispatch in this span."""
         if self._head is None:
             self._head = (_OPEN_HEAD % (self.trace, self.id)).encode("ascii")
         return self._head
@@ -163,11 +163,11 @@ class OpenSpan:
         return Parent(self.trace, self.id, self.carried)
 
     def _again(self: Self) -> Self:
-        """Return a new span with the same arguments. A decorated function may be called many times at once."""
+        """Return a new span with the same arguments, since several calls of a decorated function may overlap."""
         raise NotImplementedError
 
     def _innermost_entry(self) -> OpenSpan | None:
-        """Return the innermost open span in this context that entering this object made."""
+        """Return the innermost open span of this context that began when this object was entered."""
         span = _current.get()
         while span is not None and (span.session is None or (span is not self and span._entered_as is not self)):
             span = span.outer
@@ -210,7 +210,7 @@ class OpenSpan:
                 recording.provider.is_flushed = False
 
     def _follow(self, live: Live | None) -> Mapping[str, int | str]:
-        """Take the ids of a live span, and return the fields that mark it in the journal."""
+        """Use the ids of a live span, and return the fields that mark it in the journal; empty without one."""
         self.live = live
         if live is None:
             return {}
@@ -228,18 +228,18 @@ class case(OpenSpan):  # noqa: N801
     """One case of a suite, as a context manager or a decorator.
 
     Args:
-        suite: what the case belongs to; becomes `test.suite.name`.
-        name: of the case; becomes `test.case.name`.
+        suite: name of the suite; becomes `test.suite.name`.
+        name: name of the case; becomes `test.case.name`.
         level: level of the scene, 2, 3 or 4; becomes `scenetest.level`.
-        platform: what it runs on, for example `a2a3sim`; becomes `scenetest.platform`.
-        runtime: what runs it, for example `host_build_graph`; becomes `scenetest.runtime`.
+        platform: the platform that it runs on, for example `a2a3sim`; becomes `scenetest.platform`.
+        runtime: the runtime that runs it, for example `host_build_graph`; becomes `scenetest.runtime`.
         **attributes: further attributes of the case; each becomes `scenetest.<name>`.
     """
 
     __slots__ = ("_given", "_pressure", "attributes", "name", "suite")
 
     attributes: Mapping[str, Value]
-    """What was known of it when it opened."""
+    """The attributes that were known when the case began."""
 
     def __init__(
         self,
@@ -295,7 +295,7 @@ class case(OpenSpan):  # noqa: N801
 
 
 class phase(OpenSpan):  # noqa: N801
-    """A stage of a case beside its dispatches, as a context manager or a decorator.
+    """A stage of a case outside its dispatches, as a context manager or a decorator.
 
     Args:
         name: `args`, `golden`, `compare` or any other word.
@@ -331,17 +331,17 @@ class dispatch(OpenSpan):  # noqa: N801
     """One dispatch to the device: the timed region. A context manager or a decorator.
 
     Args:
-        round: number of the round. Without it, rounds count from 0 within the case. After `round=3` comes 4.
+        round: number of the round. Without it, rounds are counted from 0 within the case. After `round=3` comes 4.
         **attributes: further attributes; each becomes `scenetest.<name>`.
     """
 
     __slots__ = ("_function", "_given", "_round")
 
     _function: str | None
-    """Name of the function that this decorates."""
+    """Name of the decorated function; None for a context manager."""
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
-        # Not by super().__init__(): a tenth of the cost of a dispatch is calls like that.
+        # super().__init__() is not called: calls like that are a tenth of the cost of a dispatch.
         self.session = self._attached = self._head = self.live = self._seen = None
         self._function = self._entered_as = None
         self._entered = self._reentered = False
@@ -349,7 +349,7 @@ class dispatch(OpenSpan):  # noqa: N801
         self._given = attributes
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of which each call is a dispatch; outside any case it is told apart by its name."""
+        """Return a function whose calls are each recorded as a dispatch. Outside any case, its name identifies it."""
         self._function = getattr(function, "__qualname__", None)
         return super().__call__(function)
 

@@ -1,4 +1,4 @@
-"""Numbers of rounds."""
+"""Numbers the rounds of a case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RoundNumbers:
         self.numbers = count()
 
     def go_on_from(self, given: int) -> int:
-        """Return a number that the caller set, and count on from it; what is no whole number is not taken."""
+        """Return the round that the caller gave, and continue counting after it. Ignore it if it isn't an integer."""
         try:
             number = index(given)
         except TypeError as error:

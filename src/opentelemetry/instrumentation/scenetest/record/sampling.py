@@ -1,6 +1,6 @@
-"""Whether a trace that begins here is sampled.
+"""Decides whether a new trace is sampled.
 
-Only what has no parent asks: with a parent, its decision is kept.
+A span with a parent keeps the decision of its parent.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ALWAYS = {"always_on": SAMPLED, "always_off": _NOT_SAMPLED}
 _RATIO = "traceidratio"
 _LOW_BITS = (1 << 64) - 1
 _DEFAULT_GENERATOR = "opentelemetry.sdk.trace.id_generator"
-"""Where the generator of the SDK is, which draws at random as we do."""
+"""Module of the SDK's default generator. It makes random ids, as we do."""
 
 
 def new_trace_id(provider: Any) -> tuple[str, bool]:
-    """Return the id of a new trace, and whether it was drawn at random.
+    """Return the id of a new trace in hexadecimal, and whether it is random.
 
     Args:
         provider: the program's own tracer provider, or None.
@@ -43,13 +43,16 @@ def new_trace_id(provider: Any) -> tuple[str, bool]:
 
 
 def of_root(trace_id: str) -> Carried | None:
-    """Return what a new trace hands on: sampled, unless `OTEL_TRACES_SAMPLER` says otherwise.
+    """Return the flags of a new trace: sampled, unless `OTEL_TRACES_SAMPLER` says otherwise.
 
-    The built-in samplers decide as those of the SDK do, so the program's own spans of a trace get the same decision.
-    None for a sampler that the program brings along, which is not loaded here.
+    The names of the SDK's samplers mean the same as in the SDK, so the program's own spans in the trace get the same
+    decision.
 
     Args:
         trace_id: in hexadecimal.
+
+    Returns:
+        The flags; None for any other sampler, which isn't loaded here.
     """
     name = os.environ.get(SAMPLER_VARIABLE, "").strip().lower().removeprefix("parentbased_")
     if name == _RATIO:
@@ -58,7 +61,7 @@ def of_root(trace_id: str) -> Carried | None:
 
 
 def of_unknown() -> Carried:
-    """Return what a new trace hands on where nobody here knows the sampler that was asked for."""
+    """Return the flags of a new trace if the sampler in `OTEL_TRACES_SAMPLER` is not known here, and warn once."""
     faults.warn_once(
         f"{SAMPLER_VARIABLE}={os.environ.get(SAMPLER_VARIABLE)!r} is not known here: all cases are sampled"
     )
@@ -66,7 +69,7 @@ def of_unknown() -> Carried:
 
 
 def by_provider(provider: Any, trace_id: int, name: str) -> Carried | None:
-    """Return what the sampler of the program's own provider says of a span without a parent; None if it has none."""
+    """Return the decision of the provider's sampler for a root span; None if the provider has no sampler."""
     sampler = getattr(provider, "sampler", None)
     if sampler is None:
         return None
@@ -81,7 +84,7 @@ def by_provider(provider: Any, trace_id: int, name: str) -> Carried | None:
 
 
 def _ratio() -> float:
-    """Return the ratio that is asked for; 1, as the SDK has it, for one that is no number from 0 to 1."""
+    """Return the ratio from `OTEL_TRACES_SAMPLER_ARG`; 1, as in the SDK, if it isn't a number from 0 to 1."""
     try:
         ratio = float(os.environ.get(ARGUMENT_VARIABLE, "") or 1)
     except ValueError:

@@ -1,7 +1,7 @@
-"""What a process records with: its journal, its ids, the conditions in force.
+"""The session of a process: its journal, its span ids and its current conditions.
 
-A session is made at the first case or dispatch of a process. A forked child drops the one that it inherited and makes
-its own, so nothing of the parent's open case leaks into it.
+It is created at the first case or dispatch of a process. A forked child drops the inherited session and creates its
+own, so it never writes to the journal of its parent.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _SPAN_IDS = 1 << 63
 
 
 class Session:
-    """Everything that one process needs to record, from its first case or dispatch to its end.
+    """The state that one process records with, from its first case or dispatch to its end.
 
     Attributes:
         recording: whether there is a journal to write to.
-        ids: draws span ids: a random start and a step of one, since a draw must be atomic and cost nothing.
-        conditions: the set in force.
-        fingerprint: of the state in which they were observed; None until they were logged.
-        cases: its open cases.
-        threads: looks at the conditions that each thread has of its own.
-        forked_from: the sessions of the processes above that forked this one, the nearest first.
-        changed_at: when each ruler condition was last seen to have changed, monotonic ns.
-        live_process: the span of the process, where it is made on a provider that is not ours.
-        provider: watches such a provider, once a span was made on it.
+        ids: the span ids, from a random start in steps of one. Taking the next one is atomic and costs little.
+        conditions: the current conditions.
+        fingerprint: value of `autoload.fingerprint` when they were observed; None before they were logged.
+        cases: the open cases.
+        threads: observes the conditions that differ between threads.
+        forked_from: the sessions of the ancestor processes that this one was forked from, the nearest first.
+        changed_at: when each ruler condition was last seen to have changed, in monotonic nanoseconds.
+        live_process: the span of the process, if it is made on the program's own provider.
+        provider: tracks whether that provider was flushed; None before the first live span.
         write: appends one finished line to the journal, if there is one.
     """
 
@@ -94,14 +94,14 @@ class Session:
             self._begin_journal(run)
 
     def expire(self) -> None:
-        """Have the conditions observed again before the next dispatch."""
+        """Observe the conditions again before the next dispatch."""
         from opentelemetry.instrumentation.scenetest.record import observe
 
         observe.observer.expire()
         self.fingerprint = None
 
     def refresh(self) -> None:
-        """Look at the conditions before a dispatch, and log them if that was not done yet."""
+        """Observe the conditions before a dispatch, and log them the first time."""
         from opentelemetry.instrumentation.scenetest.record import observe
 
         with state.lock, standard_library.imports:
@@ -114,11 +114,7 @@ class Session:
             self.fingerprint = fingerprint
 
     def look(self, *, at_end: bool = False) -> None:
-        """Observe the conditions and the name of the service, and write what changed since the last look.
-
-        Args:
-            at_end: the process ends.
-        """
+        """Observe the conditions and the service name, and write what changed. `at_end`: whether the process ends."""
         from opentelemetry.instrumentation.scenetest.conditions import table
         from opentelemetry.instrumentation.scenetest.record import observe
 
@@ -128,7 +124,7 @@ class Session:
             if found != self.conditions:
                 changed, at = table.changed(self.conditions, found), monotonic_ns()
                 since = self._since(changed, found, imported)
-                # In force once they are written: a dispatch must not be read under those before them.
+                # Write first, so that no later dispatch is attributed to the previous conditions.
                 self.write_line("conditions", at=at, since=since, conditions=found)
                 self.conditions = found
                 self.changed_at.update(dict.fromkeys(changed, at))
@@ -139,7 +135,7 @@ class Session:
             self._looked = began
 
     def _since(self, changed: Sequence[str], found: Mapping[str, Value], imported: int | None) -> int:
-        """Return the earliest time at which the first of these conditions can have changed."""
+        """Return the earliest time at which any of these conditions can have changed, in monotonic nanoseconds."""
         from opentelemetry.instrumentation.scenetest.conditions import table
         from opentelemetry.instrumentation.scenetest.record import observe
 
@@ -158,12 +154,12 @@ class Session:
         )
 
     def conditions_since(self, began: int) -> Mapping[str, Value]:
-        """Return the conditions in force, with `unknown` for what of the ruler changed after a moment."""
+        """Return the current conditions, with `unknown` for those that changed after the monotonic time `began`."""
         touched = {key: UNKNOWN for key, at in self.changed_at.items() if at > began}
         return {**self.conditions, **touched} if touched else self.conditions
 
     def write_line(self, kind: str, **fields: object) -> None:
-        """Append one line to the journal; fields that are None or empty are left out."""
+        """Append one line to the journal. Fields that are None or empty are left out."""
         if self._writer is not None:
             from opentelemetry.instrumentation.scenetest.rundir import lines
 
@@ -174,9 +170,10 @@ class Session:
         self.write_line("open", span=kind, id=span, trace=trace, parent=parent, at=monotonic_ns(), **fields)
 
     def begin_live(self, kind: str, attributes: Mapping[str, Value], **names: Any) -> Live | None:
-        """Begin a case or process on a provider that is not ours: one given to us, or where we have nowhere to record.
+        """Begin a live span of a case or process; None if live spans aren't used.
 
-        What lies below it follows it.
+        They are used if a provider was passed to us, or if there is no run directory and the program uses the
+        OpenTelemetry API. Spans below a live span are live, too.
         """
         if state.tracer_provider is None and (state.directory is not None or not context.in_use()):
             return None
@@ -187,12 +184,12 @@ class Session:
         if begun is not None:
             self._track_provider(wrap=self.recording or kind == "process")
         elif self.recording and state.directory is not None:
-            # The provider that was given makes no spans, so ours are to be delivered.
+            # The given provider makes no spans, so we deliver ours from the journal.
             handover.start(state.directory)
         return begun
 
     def take_over(self, inherited: case, **fields: object) -> None:
-        """Write a case of the parent process to the journal, once: this process records in it."""
+        """Write a case of the parent process to this journal, once, because this process records spans in it."""
         with state.lock:
             if self.cases.inherited is not inherited:
                 inherited.rounds = RoundNumbers()
@@ -202,11 +199,11 @@ class Session:
                 self.cases.inherited = inherited
 
     def rounds_of(self, callable_name: str) -> RoundNumbers:
-        """Return the numbering of the dispatches of a callable outside any case."""
+        """Return the round numbers for the dispatches of a callable outside any case."""
         return self._rounds.setdefault(callable_name, RoundNumbers())
 
     def process_span(self) -> Parent:
-        """Return the span that holds what lies outside any case; it opens when it is first asked for."""
+        """Return the parent of spans outside any case. It begins at the first call."""
         with state.lock:
             if self._process_span is None:
                 self._process_span = self._open_process_span()
@@ -234,13 +231,13 @@ class Session:
         is_new = wrap and self.provider.begin(state.tracer_provider)
         self.provider.is_flushed = False
         if is_new:
-            _at_exit()  # again, to come before the end of a provider that is younger than this session
+            _at_exit()  # register again: exit handlers run in reverse order, and ours must come before the provider's
 
     def finish(self, *, flush: bool = False) -> None:
-        """Look at the conditions for the last time, and write that the process ended cleanly.
+        """Observe the conditions for the last time, and write that the process ended cleanly.
 
         Args:
-            flush: have a provider that is not ours send what was made on it, since nothing later does so.
+            flush: flush the program's own provider, because no later code does.
         """
         try:
             if self.recording:
@@ -252,7 +249,7 @@ class Session:
             self.write_line("end", at=at, flushed=None if is_sent else False)
 
     def end_live_process(self) -> None:
-        """End the span of the process where it is made on a provider that is not ours; a later dispatch begins one."""
+        """End the live span of the process, if there is one. A later dispatch begins a new one."""
         ended, self.live_process = self.live_process, None
         if ended is not None:
             self._process_span = None
@@ -261,7 +258,7 @@ class Session:
                 self.provider.is_flushed = False
 
     def close(self) -> None:
-        """Let go of the journal, and so of its lock."""
+        """Close the journal, and so release its lock."""
         self.recording, self.write = False, _write_nothing
         if self._writer is not None:
             self._writer.close()
@@ -277,7 +274,7 @@ class Session:
             self._looked = monotonic_ns()
             autoload.first_lookup()
             self.conditions = observe.observer.conditions()
-            if state.tracer_provider is None:  # a given provider exports everything itself
+            if state.tracer_provider is None:  # a given provider exports the spans itself
                 handover.start(run)
             self._service = observe.service()
             identity = {**observe.identity(), **self._service}
@@ -288,11 +285,11 @@ class Session:
 
 
 class Active:
-    """Owns the session of this process.
+    """Holds the session of this process.
 
     Attributes:
-        session: the session, once the process has one.
-        forked_from: the sessions of the processes above that forked this one, the nearest first.
+        session: the session; None before the first case or dispatch.
+        forked_from: the sessions of the ancestor processes that this one was forked from, the nearest first.
     """
 
     __slots__ = ("forked_from", "session")
@@ -306,11 +303,11 @@ active = Active()
 
 
 def _complete(run: str) -> None:
-    """Describe a run anew if its maker ended, and took away what was empty then, before this process recorded."""
+    """Write `run.json` if it is missing: the run's creator may have ended and deleted the run, empty until now."""
     if not os.path.exists(os.path.join(run, layout.RUN_FILE)):
         try:
             run_file.write(run, by="instrument", command=sys.orig_argv, name=os.path.basename(run))
-        except OSError:  # another process was quicker, or there is no space; the journal stands on its own
+        except OSError:  # another process was faster, or the disk is full; the journal can be read without it
             return
 
 
@@ -319,7 +316,7 @@ def _write_nothing(line: bytes) -> None:
 
 
 def begin() -> Session | None:
-    """Make the session of this process, unless it is not instrumented."""
+    """Create the session of this process, and return it; None if the process is not instrumented."""
     if not state.instrumented:
         return None
     with state.lock, standard_library.imports:
@@ -331,7 +328,7 @@ def begin() -> Session | None:
 
 
 def begin_for_import() -> None:
-    """Make the session of a process that imported torch or the harness: it is recorded even without a dispatch."""
+    """Create the session when torch or the harness was imported, so that a process without dispatches is recorded."""
     try:
         if state.directory is not None:
             begin()
@@ -340,7 +337,7 @@ def begin_for_import() -> None:
 
 
 def finish() -> None:
-    """End the session cleanly in a forked child whose work is done, before its `os._exit`."""
+    """End the session cleanly in a forked child, before its `os._exit`."""
     _end(flush=True)
 
 
@@ -353,7 +350,7 @@ def _end(*, flush: bool = False) -> None:
 
 
 def discard() -> None:
-    """End the session for good; a later case or dispatch makes a new one."""
+    """End the session and drop it. A later case or dispatch creates a new one."""
     _end()
     if active.session is not None and active.session.provider is not None:
         active.session.provider.let_go()
@@ -361,7 +358,7 @@ def discard() -> None:
 
 
 def let_go() -> None:
-    """Free the lock of the journal, whose end is written."""
+    """Close the journal and drop the session, without writing the end of the process."""
     if active.session is not None:
         active.session.close()
         active.session = None
@@ -378,7 +375,7 @@ def _at_end() -> None:
     _at_exit()
     process = sys.modules.get("multiprocessing.process")
     if process is not None and process.parent_process() is not None:
-        # A forked multiprocessing child ends by os._exit: its finalizers run, atexit does not.
+        # A forked multiprocessing child ends with os._exit: its finalizers run, atexit handlers don't.
         from multiprocessing.util import Finalize
 
         Finalize(None, finish, exitpriority=0)

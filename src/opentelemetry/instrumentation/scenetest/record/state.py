@@ -1,4 +1,4 @@
-"""The settings of recording in this process, owned by one object. `session.active` owns what is recorded with."""
+"""The settings that `instrument()` made in this process. `session.active` holds the session."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class State:
     """What `instrument()` set in this process.
 
     Attributes:
-        instrumented: whether `instrument()` is in force. Without it nothing is observed, logged or recorded.
-        directory: the run directory, or None where there is nothing but the log line.
-        made_run: the run directory, if this process made it rather than joined it.
+        instrumented: whether `instrument()` is active. If not, nothing is observed, logged or recorded.
+        directory: the run directory; None if only the log line is written.
+        made_run: the run directory, if this process created it. None if the process joined an existing run.
         tracer_provider: the provider that was passed to `instrument()`.
-        harnesses: the harnesses that are hooked.
-        lock: held while a session is made or changed.
+        harnesses: the hooked harnesses.
+        lock: held while a session is created or changed.
     """
 
     __slots__ = ("directory", "harnesses", "instrumented", "lock", "made_run", "tracer_provider")
@@ -37,7 +37,7 @@ class State:
 
     @property
     def harness(self) -> Harness | None:
-        """The harness that is loaded in this process, if there is one."""
+        """The harness that this process has loaded, if any."""
         return next((harness for harness in self.harnesses if harness.is_loaded()), None)
 
 

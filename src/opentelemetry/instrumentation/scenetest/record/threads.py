@@ -1,6 +1,6 @@
-"""Conditions that each thread has of its own: Linux keeps CPUs, scheduling policy and nice value per thread.
+"""Conditions per thread: Linux keeps the allowed CPUs, the scheduling policy and the nice value for each thread.
 
-Those of the process are those of its main thread. A case or dispatch of another thread is recorded with what differs.
+The main thread's values are recorded for the process. A case or dispatch of another thread records what differs.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Threads:
-    """Looks at the threads of one process.
+    """Observes the conditions of single threads of one process.
 
     Attributes:
-        main: the main thread, once it or another one was looked at; 0 before.
+        main: identifier of the main thread; 0 before it was first observed.
     """
 
     __slots__ = ("_found", "main")
@@ -32,10 +32,10 @@ class Threads:
         self._found: dict[int, tuple[Any, Mapping[str, Value], dict[str, Value]]] = {}
 
     def differing(self, of_process: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Return the conditions of the calling thread that are not those of the process.
+        """Return the conditions of the calling thread that differ from those of the process.
 
         Args:
-            of_process: the conditions of the process that are in force.
+            of_process: the current conditions of the process.
         """
         thread = get_ident()
         if thread == self.main or not of_process:
