@@ -99,7 +99,7 @@ def test_resume_goes_on_with_the_runs_that_are_there(tmp_path: Path) -> None:
     # As a machine that lost its power leaves it.
     broken.write_text(json.dumps({**json.loads(broken.read_text()), "exit_code": None, "ended_unix_ns": None}))
     again = ab(tmp_path, "-n", "3", "--no-warm-up", "--arm", "base=.")
-    assert "x-base-1 is there already; choose another --name, or go on with it by --resume" in again.stderr
+    assert "x-base-1 already exists; choose another --name, or continue it with --resume" in again.stderr
     resumed = ab(tmp_path, "-n", "3", "--no-warm-up", "--resume", "--arm", "base=.")
     assert sorted({*recorded(tmp_path)}) == [
         "x-base-1",
@@ -113,7 +113,7 @@ def test_resume_goes_on_with_the_runs_that_are_there(tmp_path: Path) -> None:
     assert "dispatch: 3 pairs" in resumed.stdout, resumed.stderr
     assert "x-measure-2-again-1" in resumed.stderr
     other = ab(tmp_path, "-n", "4", "--no-warm-up", "--resume", "--arm", "base=.", command=(*SLEEPS, "more"))
-    assert "ran another command: --resume goes on with the same command and arms only" in other.stderr
+    assert "ran another command: --resume continues only with the same command and arms" in other.stderr
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_venv_that_lacks_this_package_is_found_before_the_first_run(tmp_path: 
     venv.create(tmp_path / "arm" / ".venv", symlinks=True)
     done = ab(tmp_path, "--arm", f"base={tmp_path}/arm", command=("python", str(PROGRAMS / "sleeps.py")))
     python = tmp_path / "arm" / ".venv" / "bin" / "python"
-    assert f"the base can't be recorded: {python.parent.parent} lacks {PACKAGE}; to mend that: " in done.stderr
+    assert f"the base can't be recorded: {python.parent.parent} lacks {PACKAGE}; to fix that: " in done.stderr
     assert f"uv pip install --python {python} " in done.stderr
     assert done.returncode == 2
     assert not (tmp_path / "store").exists()

@@ -1,4 +1,4 @@
-"""`scenetest-otel ab --resume`: it goes on with the same command and arms only, and says what differs."""
+"""`scenetest-otel ab --resume`: it continues only with the same command and arms, and says what differs."""
 
 from __future__ import annotations
 
@@ -110,7 +110,10 @@ def test_without_a_warm_up_other_conditions_end_it_after_the_first_new_pair(tmp_
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--arm", "base:FACTOR=2"), "x-base-1: the base ran with FACTOR=1, and now it is FACTOR=2: --resume goes on"),
+        (
+            ("--arm", "base:FACTOR=2"),
+            "x-base-1: the base ran with FACTOR=1, and now it is FACTOR=2: --resume continues",
+        ),
         (("--arm", "measure:X=1"), "x-measure-1: the measure ran without X, and now it is X=1: "),
         (("--arm", "base=sub"), r"x-base-1: the base ran in \S+, and now it is \S+/sub: "),
     ],
@@ -149,7 +152,7 @@ def test_other_uncommitted_changes_are_refused(tmp_path: Path, checkout: Path) -
     assert ab(tmp_path, "-n", "1", "--arm", "base=.", where=checkout).returncode == 0
     (checkout / "code").write_text("2\n")
     resumed = ab(tmp_path, "-n", "2", "--resume", "--arm", "base=.", where=checkout)
-    assert "the base ran with other uncommitted changes than there are now: --resume goes on" in resumed.stderr
+    assert "the base ran with other uncommitted changes than there are now: --resume continues" in resumed.stderr
     assert resumed.returncode == 2
 
 

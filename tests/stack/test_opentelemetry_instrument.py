@@ -73,7 +73,7 @@ def test_without_the_distro_ours_arrive_and_one_line_says_what_is_missing(
 ) -> None:
     said = instrumented(without_distro, tmp_path, "no-distro", OTEL_EXPORTER_OTLP_ENDPOINT=collector.otlp.http)
     assert said == (
-        "opentelemetry-instrument has set no tracer provider, so spans of the program's own are not exported: "
+        "opentelemetry-instrument has set no tracer provider, so the program's own spans are not exported: "
         "install opentelemetry-distro\n"
     )
     assert arrived(collector, "no-distro", 2) == ["S::c", "dispatch S::c"]
@@ -84,7 +84,7 @@ def test_a_port_of_the_other_protocol_is_said_in_one_line(tmp_path: Path) -> Non
     said = instrumented(sys.executable, tmp_path, "wrong-port", **env, SCENETEST_OTEL_EXIT_WAIT="0")
     assert said.splitlines()[0] == (
         "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 is the port of OTLP over HTTP, and the program's own "
-        "exporter speaks OTLP over gRPC, so its spans are not exported: "
+        "exporter uses OTLP over gRPC, so its spans are not exported: "
         "set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, or use port 4317"
     )
     assert said.count("is the port of") == 1

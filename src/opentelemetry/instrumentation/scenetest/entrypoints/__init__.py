@@ -1,1 +1,1 @@
-"""What others load by name: instrumentor, resource detector, pytest plugin, and what the .pth calls."""
+"""Entry points that other tools load by name: instrumentor, resource detector, pytest plugin, hook of the .pth."""

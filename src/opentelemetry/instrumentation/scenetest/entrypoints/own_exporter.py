@@ -1,4 +1,4 @@
-"""Whether the program's own spans can reach a backend under `opentelemetry-instrument`, which does not say it."""
+"""Checks whether the program's own spans can reach a backend. `opentelemetry-instrument` gives no warning itself."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _TOOL = "opentelemetry.instrumentation.auto_instrumentation"
 _PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _PROTOCOL_VARIABLES = (_PROTOCOL.replace("_OTLP_", "_OTLP_TRACES_"), _PROTOCOL)
 _PORTS = {"grpc": 4317, "http/protobuf": 4318}
-_SPOKEN = {"grpc": "OTLP over gRPC", "http/protobuf": "OTLP over HTTP"}
+_TITLES = {"grpc": "OTLP over gRPC", "http/protobuf": "OTLP over HTTP"}
 
 
 def problem(*, has_provider: bool, environment: Mapping[str, str] = os.environ) -> str:
-    """Return one sentence on why the program's own spans are not exported; empty where they may well be.
+    """Return one sentence on why the program's own spans are not exported; empty if no problem is known.
 
     Args:
         has_provider: whether a tracer provider of an SDK is set.
-        environment: the environment, with what the distro has added.
+        environment: the environment, including what the OpenTelemetry distro added.
     """
     if _TOOL not in sys.modules:
         return ""
     if not has_provider:
         return (
-            "opentelemetry-instrument has set no tracer provider, so spans of the program's own are not exported: "
+            "opentelemetry-instrument has set no tracer provider, so the program's own spans are not exported: "
             "install opentelemetry-distro"
         )
     variable = next((name for name in destination.ENDPOINT_VARIABLES if environment.get(name, "").strip()), "")
@@ -40,15 +40,15 @@ def problem(*, has_provider: bool, environment: Mapping[str, str] = os.environ) 
         other = next(each for each in _PORTS if each != protocol)
         if _port(endpoint) == _PORTS[other]:
             return (
-                f"{variable}={endpoint} is the port of {_SPOKEN[other]}, and the program's own exporter speaks "
-                f"{_SPOKEN[protocol]}, so its spans are not exported: set OTEL_EXPORTER_OTLP_PROTOCOL={other}, or use "
+                f"{variable}={endpoint} is the port of {_TITLES[other]}, and the program's own exporter uses "
+                f"{_TITLES[protocol]}, so its spans are not exported: set OTEL_EXPORTER_OTLP_PROTOCOL={other}, or use "
                 f"port {_PORTS[protocol]}"
             )
     return ""
 
 
 def _protocols(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the protocols that the exporters of the program's own SDK speak, as far as they are built in."""
+    """Yield the protocols of the exporters that `OTEL_TRACES_EXPORTER` names, if they are the SDK's own."""
     try:
         names = destination.exporters(environment)
     except BadInputError:

@@ -1,9 +1,9 @@
-"""What `scenetest-otel doctor` asks an interpreter about itself. It is run there as `python -c`, from this file's text.
+"""The program that `scenetest-otel doctor` runs in another interpreter, as `python -c` with the text of this file.
 
-That interpreter need not have this package, nor be of a version that it supports: only the standard library is imported
-at the top, and each question that fails is left unanswered.
+That interpreter may lack this package, or have an unsupported version. So only the standard library is imported at the
+top, and a question that fails gets no answer.
 
-Its arguments: the file to write the answers to, as JSON, and `import` if torch is to be imported.
+Arguments: the file for the answers, which are JSON; and `import` to import torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ JOINED = PACKAGE + ".entrypoints.join"
 
 
 def _found(name: str) -> str | None:
-    """Return where a module would be imported from; None where there is none."""
+    """Return where a module would be imported from; None if it can't be found."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -44,7 +44,7 @@ def _version(distribution: str) -> str | None:
 
 
 def _launched() -> str | None:
-    """Return the variable as it was when this process began; null is unset."""
+    """Return the value of the variable when this process was started; None if it was unset."""
     with open("/proc/self/environ", "rb") as file:
         entries = file.read().decode("utf-8", "backslashreplace").split("\0")
     values = [entry.partition("=")[2] for entry in entries if entry.startswith(VARIABLE + "=")]
@@ -57,13 +57,13 @@ def _backends() -> list[str]:
 
 
 def _pth() -> list[str]:
-    """Return every copy of our .pth on the module path: only those in a site directory are read."""
+    """Return every copy of our .pth on the module path. Python reads only those in a site directory."""
     places = [os.path.join(entry, "scenetest_otel.pth") for entry in sys.path if entry]
     return [place for place in places if os.path.isfile(place)]
 
 
 def _harness() -> dict[str, object] | None:
-    """Import the harness, which does not import torch, and tell which hooks found what they wrap."""
+    """Import the harness, which doesn't import torch, and return which hooks didn't find their target."""
     if not (_found("simpler") and _found("simpler_setup")):
         return None
     from opentelemetry.instrumentation.scenetest.harness import simpler

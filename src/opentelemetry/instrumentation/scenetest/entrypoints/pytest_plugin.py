@@ -1,7 +1,7 @@
-"""pytest plugin: records a session, and makes a case of a test that dispatches by itself.
+"""pytest plugin: records a session. A test that dispatches outside any case becomes a case.
 
-It is on where an endpoint or a store is set, with `--scenetest-otel`, and in a process that joined a run. Otherwise it
-does nothing. Children and xdist workers join the run by their environment.
+It is active if an endpoint or a store is set, with `--scenetest-otel`, and in a process of a run. Otherwise it does
+nothing. Child processes and xdist workers join the run through an environment variable.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from opentelemetry.instrumentation.scenetest.rundir import layout
 _PROGRAM = "opentelemetry.instrumentation.scenetest"
 _OUTCOMES = {"passed": "pass", "failed": "fail", "skipped": "skipped"}
 _BEFORE: pytest.StashKey[frozenset[case]] = pytest.StashKey()
-"""The cases that were open before an item that another one runs."""
+"""The cases that were open before an item that runs inside another item."""
 _running: list[str] = []
-"""The running items by their node ids."""
-_PATIENCE = 60
-"""Seconds for the line of the terminal summary."""
+"""Node ids of the running items."""
+_SUMMARY_TIMEOUT = 60
+"""Seconds that reading the run for the terminal summary may take."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--scenetest-otel",
         action="store_true",
-        help=f"Record the session. It is on by itself where an OTLP endpoint or {layout.STORE_VARIABLE} is set.",
+        help=f"Record the session. This is the default if an OTLP endpoint or {layout.STORE_VARIABLE} is set.",
     )
     group.addoption("--scenetest-otel-name", metavar="NAME", help="Name of the recorded run.")
 
@@ -60,7 +60,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _store() -> str:
-    """Return the store of a session that was asked for by option: that of the environment, else that of `run`."""
+    """Return the store for `--scenetest-otel`: the one in the environment, else the same default as `run`."""
     from opentelemetry.instrumentation.scenetest.rundir import run_file
 
     if given := os.environ.get(layout.STORE_VARIABLE):
@@ -75,7 +75,7 @@ def _store() -> str:
 
 
 def pytest_report_header() -> str | None:
-    """Say where the session is recorded, and what decides whether a device backend is loaded."""
+    """Return the header line: the run directory, the autoload variable and the registered backends."""
     if not state.instrumented or state.directory is None:
         return None
     setting = variable()
@@ -86,19 +86,24 @@ def pytest_report_header() -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print the verdict, the ruler and where the run is, in the process that made the run."""
+    """Print the verdict, the ruler and the run directory, in the process that created the run."""
     if state.made_run is None or not os.path.isdir(state.made_run):
         return
     if not any(map(layout.is_journal, os.listdir(state.made_run))):
         if config.option.scenetest_otel:
             terminalreporter.write_line("scenetest-otel: nothing was recorded: no test had a case or a dispatch")
         return
-    # Another process reads the run: what reads and what records never share one.
+    # Another process reads the run, because the modules for reading must not be imported while recording.
     command = [sys.executable, "-m", _PROGRAM, "show", state.made_run, "--line"]
     environment = {key: value for key, value in os.environ.items() if key != layout.RUN_VARIABLE}
     try:
         done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SUMMARY_TIMEOUT,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return
@@ -109,17 +114,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
-    """Hold the case of the item. It opens at the first dispatch outside a SceneTestCase."""
+    """Start and end the item. Its case begins with its first dispatch outside a SceneTestCase."""
     if not state.instrumented:
         yield
         return
     from opentelemetry.instrumentation.scenetest.harness import pytest_benchmark
 
     pytest_benchmark.LIBRARY.hook_loaded()
-    # An item may run others in this process, as tests that use pytester do. What was open then is none of their cases.
+    # An item may run other items in this process, for example with pytester. Cases open before aren't theirs.
     item.stash[_BEFORE] = noted.opened() if _running else frozenset()
     _running.append(item.nodeid)
-    # An item may switch recording off before it ends.
+    # The item itself may call uninstrument().
     harnesses = state.harnesses
     for harness in harnesses:
         harness.start_item(item.nodeid)
@@ -130,7 +135,7 @@ def pytest_runtest_protocol(item: Any) -> Generator[None, None, None]:
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Keep the native timings in captured output: pytest shows it for failing tests only."""
+    """Store native timings from captured output, which pytest shows only for failing tests."""
     if state.instrumented and state.directory is not None:
         for title, text in report.sections:
             if title == f"Captured stderr {report.when}":
@@ -140,11 +145,11 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, None]:
-    """Note how the item ended, for the cases that are open around it: a fixture does not see what a test raises."""
+    """Note how the item ended, for the open cases around it. A fixture doesn't see the exception of its test."""
     result = yield
     if not state.instrumented or result.excinfo is not None or _BEFORE not in item.stash:
         return
-    # The report says what an exception does not: an expected failure is none, and an unexpected success is one.
+    # Use the report, because the exception doesn't show that a failure was expected or a success was not (xfail).
     report = result.get_result()
     if report.when == "call" or not report.passed:
         outcome = _OUTCOMES.get(report.outcome, UNKNOWN)

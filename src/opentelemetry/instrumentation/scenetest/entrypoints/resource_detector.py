@@ -1,8 +1,7 @@
-"""The resource detector: what is known of a torch program when it starts, on a tracer provider of its own.
+"""The resource detector: adds the launch conditions of a torch program to the resource of its own tracer provider.
 
-Switched on by `OTEL_EXPERIMENTAL_RESOURCE_DETECTORS=scenetest`. A resource can't be changed once a provider has it, so
-it holds only what was settled at the launch and stays true: nothing about what torch then does, which is on the spans
-of cases and dispatches.
+Enable it with `OTEL_EXPERIMENTAL_RESOURCE_DETECTORS=scenetest`. A provider's resource never changes, so it holds only
+what is fixed at launch. What torch does later is on the spans of cases and dispatches.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from opentelemetry.instrumentation.scenetest.semantics import clean
 
 
 class SceneTestResourceDetector(ResourceDetector):
-    """Adds the facts of the launch to a Resource.
+    """Adds the launch conditions to a resource.
 
-    The SDK runs it in a thread, perhaps while something holds an import lock: it imports nothing, takes no lock, and
-    keeps nothing that a fork makes wrong.
+    The SDK calls it in a thread, perhaps while another thread holds an import lock. So it imports nothing, takes no
+    lock, and keeps no state that would be wrong after a fork.
     """
 
     def detect(self) -> Resource:
-        """Return the setting of torch's autoload as launched, the host, and the run that this process is part of."""
+        """Return the launch setting of torch's autoload, the host, and the run that this process belongs to."""
         system = os.uname()
         run = _run()
         return Resource(
@@ -49,7 +48,7 @@ class SceneTestResourceDetector(ResourceDetector):
 
 
 def _setting() -> dict[str, Value]:
-    """Return the setting at launch, `unknown` where the present one differs: which of them torch sees is not known."""
+    """Return the setting at launch; `unknown` if the variable was changed since, as torch may see either value."""
     launch = autoload.launch_value()
     found: dict[str, Value] = {"torch.backend_autoload.captured": "at_launch"}
     if isinstance(launch, NotSeen) or launch != variable():

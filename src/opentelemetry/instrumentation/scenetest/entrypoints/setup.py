@@ -1,4 +1,4 @@
-"""`instrument()` and `uninstrument()`: the observer, the run directory, the hooks; and the way back."""
+"""`instrument()` and `uninstrument()`: install and remove the finder, the hooks and the run directory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def instrument(
     journal_dir: str | os.PathLike[str] | None = None,
     name: str | None = None,
 ) -> None:
-    """Observe torch's autoload, hook the harness and record to a run directory, if there is to be one.
+    """Observe torch's autoload, hook the harness, and record to a run directory if a store or an endpoint is set.
 
     Args:
-        tracer_provider: the provider to make spans with, at once. It is taken at any later call, too: a process of a
-            run is instrumented before its program begins.
-        journal_dir: the store in which to make the run directory.
-        name: name of the run, if one is made.
+        tracer_provider: the provider to make live spans with. A later call may set it, too, because a process of a run
+            is instrumented before its program begins.
+        journal_dir: the store in which to create the run directory.
+        name: name of a new run.
     """
     if _is_disabled():
         return
@@ -96,7 +96,7 @@ def _make_run(journal_dir: str | os.PathLike[str] | None, name: str | None) -> s
 
 
 def _leave(directory: str, maker: int) -> None:
-    """End the run that this process made, as the last thing that it does; its forked children have no part in that."""
+    """End the run that this process created, at its exit. Does nothing in a forked child."""
     if os.getpid() != maker:
         return
     try:
@@ -116,9 +116,9 @@ def _end(directory: str) -> None:
 
 
 def _clear_up(directory: str) -> bool:
-    """Remove a run in which nothing was recorded, and tell whether there is no run now."""
+    """Remove the run if nothing was recorded, and return whether it is gone."""
     try:
         return run_file.remove_if_empty(directory)
     except OSError:
-        # Somebody may have moved or removed it.
+        # Another process may have moved or removed it.
         return True

@@ -1,1 +1,1 @@
-"""Runs one command and follows it, or two arms that take turns."""
+"""Runs one command and follows its output, or alternates two arms."""

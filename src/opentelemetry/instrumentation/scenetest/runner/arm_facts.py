@@ -1,4 +1,4 @@
-"""What an arm is: recorded with each of its runs, so that `--resume` goes on with the same arms only."""
+"""The facts that identify an arm. Each run records them, so that `--resume` continues only with the same arms."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _VARIABLE = "variable "
 
 
 def facts_of(name: str, place: Place, setup: str | None) -> dict[str, str]:
-    """Return what tells an arm from another one.
+    """Return the facts that identify an arm.
 
     Args:
         name: the name of the arm.
         place: where it runs.
-        setup: the command that prepares its worktree.
+        setup: the command that prepares its worktree, if any.
     """
     facts = {"name": name}
     if place.revision:
-        # The worktree is another one each time.
+        # The path of the worktree is left out, because it is new each time.
         facts |= {"revision": place.revision, "directory": place.inside}
         facts |= {"setup": _masked(setup)} if setup is not None else {}
     else:
@@ -34,7 +34,7 @@ def facts_of(name: str, place: Place, setup: str | None) -> dict[str, str]:
 
 
 def difference(before: Mapping[str, object], now: Mapping[str, object]) -> str:
-    """Return how an arm differs from what it was, as the end of a sentence; "" where it does not."""
+    """Return how an arm has changed, as the end of a sentence; "" if it hasn't."""
     return next(_differences(before, now), "")
 
 
@@ -61,7 +61,7 @@ def _revision(recorded: object) -> str:
 
 
 def _checkout(directory: Path) -> Mapping[str, str]:
-    """Return the commit of a checkout and what differs from it; nothing where that can't be told."""
+    """Return the commit of a checkout and a hash of its uncommitted changes; empty if git can't tell."""
     commit = _git(directory, "rev-parse", "--verify", "--quiet", "HEAD")
     changes = _git(directory, "diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD")
     if not commit or changes is None:

@@ -1,4 +1,4 @@
-"""The arms of an experiment: where and in which environment each runs the one command."""
+"""The arms of an experiment: the directory and environment in which each runs the same command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 NAMES = ("base", "measure")
 AUTOLOAD = (f"base:{VARIABLE}=0", f"measure:{VARIABLE}=1")
-"""The arms that tell what torch's backend autoload costs."""
+"""The arms that measure the cost of torch's backend autoload."""
 
 
 @dataclass
@@ -22,9 +22,9 @@ class Place:
 
     Attributes:
         directory: the working directory.
-        variables: what it changes in the environment.
-        revision: the commit that a worktree is made of; "" for a directory that is there.
-        inside: the directory below the root of that worktree.
+        variables: the environment variables that it sets.
+        revision: the commit to check out in a worktree; "" if the arm runs in an existing directory.
+        inside: the directory inside that worktree.
     """
 
     directory: Path
@@ -34,11 +34,11 @@ class Place:
 
     @property
     def venv(self) -> Path:
-        """The virtual environment in the directory, which need not be there."""
+        """The path of the directory's virtual environment, which may not exist."""
         return self.directory / ".venv"
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of the arm, with the programs of its directory's own `.venv` first."""
+        """Return the environment of the arm. If its directory has a `.venv`, that comes first in `PATH`."""
         environment = dict(os.environ)
         if (self.venv / "bin").is_dir():
             environment["VIRTUAL_ENV"] = str(self.venv)
@@ -50,7 +50,7 @@ def parse(given: Iterable[str]) -> Mapping[str, Place]:
     """Return the two arms that `--arm` describes, as `NAME=DIR`, `NAME=REV` or `NAME:VARIABLE=VALUE`.
 
     Raises:
-        BadInputError: one can't be understood, or neither arm is described.
+        BadInputError: a description is malformed, or there is none.
     """
     places = {name: Place(Path.cwd()) for name in NAMES}
     seen: set[tuple[str, str]] = set()
@@ -80,7 +80,7 @@ def parse(given: Iterable[str]) -> Mapping[str, Place]:
 
 
 def _commit(revision: str) -> str:
-    """Return the commit that a revision of the checkout in the working directory names; "" where there is none."""
+    """Return the commit of a revision in the working directory's checkout; "" if there is no such revision."""
     command = ["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
@@ -89,10 +89,10 @@ def _commit(revision: str) -> str:
 
 
 def turns(pairs: int) -> Sequence[tuple[int, str]]:
-    """Return number and name of each run in the order base, measure, measure, base, and so on."""
+    """Return the pair number and the arm of each run, in the order base, measure, measure, base, and so on."""
     return [(pair, name) for pair in range(1, pairs + 1) for name in turn(pair)]
 
 
 def turn(pair: int) -> Sequence[str]:
-    """Return the order of the arms in one pair; the first pair has the number 1."""
+    """Return the order of the arms in one pair. The first pair has number 1."""
     return NAMES if pair % 2 else NAMES[::-1]

@@ -1,4 +1,4 @@
-"""Whether the checkouts that a run was measured in had changes that no commit holds."""
+"""Finds out whether the checkouts that a run was measured in had uncommitted changes."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ _CHECKOUT = "scenetest.harness.path"
 
 
 def dirty(directory: Path) -> dict[str, bool]:
-    """Ask git about the checkouts named by the journals of a run, once the run has ended.
+    """Ask git about the checkouts that the journals of a run name, after the run has ended.
 
-    Not in the measured process: it would start another process there.
+    The measured process doesn't do this, because it would have to start another process.
 
     Args:
         directory: the run directory.
 
     Returns:
-        By path whether a tracked file differs from HEAD; a checkout that git can't tell about is left out.
+        For each path, whether a tracked file differs from HEAD. A checkout for which git fails is left out.
     """
     found: dict[str, bool] = {}
     for checkout in recorded(directory):
         with suppress(OSError, subprocess.SubprocessError):
             command = ["git", "-C", checkout, "status", "--porcelain", "--untracked-files=no"]
-            told = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS)
-            found[checkout] = bool(told.stdout.strip())
+            status = subprocess.run(command, capture_output=True, check=True, timeout=_SECONDS)
+            found[checkout] = bool(status.stdout.strip())
     return found
 
 
 def recorded(directory: Path) -> list[str]:
-    """Return the checkouts that hold the harness, as the journals of a run name them.
+    """Return the checkouts of the harness that the journals of a run name.
 
-    The first conditions of a process may be from before the harness was imported.
+    All conditions of a process are searched, because the first ones may be from before the import of the harness.
     """
     found: set[str] = set()
     for path in layout.journals(directory):

@@ -1,4 +1,4 @@
-"""Whether each arm can run the command and record it: its `.venv` needs this package, in this version."""
+"""Checks that each arm can run and record the command: its `.venv` needs this package in this version."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _SECONDS = 60
 
 
 def check(places: Mapping[str, Place], command: Sequence[str]) -> None:
-    """Check that each arm has the command, and the `.venv` of each arm whose programs the command uses.
+    """Check that each arm has the command, and that the `.venv` that provides it has this package.
 
     Raises:
-        BadInputError: an arm lacks the command, or its `.venv` this package in this version.
+        BadInputError: an arm lacks the command, or its `.venv` lacks this package in this version.
     """
     for name, place in places.items():
         program = _program(place, command)
@@ -45,19 +45,19 @@ def check(places: Mapping[str, Place], command: Sequence[str]) -> None:
         found = _installed(python)
         if found != __version__:
             has = f"has version {found} of {PACKAGE}, and this is {__version__}" if found else f"lacks {PACKAGE}"
-            raise BadInputError(f"the {name} can't be recorded: {place.venv} {has}; to mend that: {_mend(python)}")
+            raise BadInputError(f"the {name} can't be recorded: {place.venv} {has}; to fix that: {_fix(python)}")
 
 
 def _program(place: Place, command: Sequence[str]) -> Path | None:
-    """Return the file that a command is in an arm; None where there is none that can be executed."""
+    """Return the executable file of a command in an arm; None if there is none."""
     program = str(place.directory / command[0]) if os.sep in command[0] else command[0]
     found = shutil.which(program, path=place.environment().get("PATH"))
     return Path(os.path.normpath(place.directory / found)) if found else None
 
 
 def _installed(python: Path) -> str:
-    """Return the version of this package that an interpreter finds; "" for none."""
-    # Neither the directory that we are in nor our variables say what is installed there.
+    """Return the version of this package that an interpreter has installed; "" if none."""
+    # Our working directory and variables must not influence the answer.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "SCENETEST_"))}
     try:
         done = subprocess.run(
@@ -75,8 +75,8 @@ def _installed(python: Path) -> str:
     return done.stdout.strip()
 
 
-def _mend(python: Path) -> str:
-    """Return the command that installs this package, from where it was installed here."""
+def _fix(python: Path) -> str:
+    """Return the command that installs this package, from the same source as here."""
     if python.with_name("pip").exists():
         install = f"{quote(str(python))} -m pip install"
     else:

@@ -1,4 +1,4 @@
-"""Runs of one command in two places that take turns."""
+"""Alternates the runs of one command between two arms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
 
-# The arm's directory is not on the path of our own interpreter: what lies there must not be imported by it.
+# Remove the arm's directory from `sys.path`, so that our own interpreter doesn't import modules from there.
 _RUN = """
 import sys
 sys.path[:] = filter(None, sys.path)
@@ -39,27 +39,27 @@ main()
 _SHOWN_LINES = 10
 _WARM_UP = "warm-up"
 _FAILURES = 3
-"""An arm that fails so often in succession will fail again."""
+"""After this many failures in a row, an arm counts as broken."""
 _LOOK_SECONDS = 0.2
 
 
 @dataclass
 class Experiment:
-    """Runs of both arms, as they are made.
+    """The runs of both arms.
 
     Attributes:
         places: where each arm runs.
-        store: where the runs go.
-        name: what their names begin with.
-        command: what is run.
-        on_progress: takes a sentence after each run.
+        store: the store of the runs.
+        name: prefix of the names of the runs.
+        command: the command.
+        on_progress: called with a sentence after each run.
         interrupts: the requests to stop.
         setup: the command that prepared the arms that are git revisions.
-        resumes: whether runs of that name that are there already count, and are not made again.
-        good: the directories of the runs that did not fail.
+        resumes: whether existing runs of that name are used instead of being made again.
+        good: the directories of the successful runs, by arm.
         warm: the directory of each arm's warm-up run.
-        made: how many runs were made now, the warm-up excepted.
-        took: how long the runs took, in seconds.
+        made: number of runs made now, without the warm-up.
+        took: durations of the runs, in seconds.
     """
 
     places: Mapping[str, Place]
@@ -87,24 +87,24 @@ class Experiment:
 
     @property
     def pair_seconds(self) -> float:
-        """How long a pair takes, as far as is known."""
+        """Mean duration of a pair in seconds; 0 before the first run."""
         return 2 * fmean(self.took) if self.took else 0.0
 
     @property
     def has_both(self) -> bool:
-        """Whether there is a run of each arm."""
+        """Whether each arm has a successful run."""
         return all(self.good.values())
 
     @property
     def broken(self) -> str:
-        """What arm fails again and again; "" if none does."""
+        """The arm that failed several times in a row; "" if none did."""
         return next((arm for arm, number in self._failures.items() if number >= _FAILURES), "")
 
     def warm_up(self) -> None:
-        """Run each arm once without counting it: the kernel's caches and the files of Python fill up.
+        """Run each arm once without counting it, to fill the kernel's caches and write Python's bytecode files.
 
         Raises:
-            BadInputError: an arm fails.
+            BadInputError: a run fails.
         """
         for arm in arms.NAMES:
             directory = self._directory(f"{self.name}-{_WARM_UP}-{arm}")
@@ -116,15 +116,15 @@ class Experiment:
                 raise BadInputError(f"the {arm} failed in its warm-up run with exit code {code}{_see(directory)}")
 
     def pair(self, number: int, left: int | None = None) -> None:
-        """Make both runs of a pair, those that are there already excepted.
+        """Make both runs of a pair, except those that already exist.
 
         Args:
             number: the number of the pair, from 1.
-            left: how many pairs are to be made, this one included, where that is known.
+            left: number of pairs still to make, including this one; None if unknown.
 
         Raises:
-            BadInputError: neither run of an arm could be measured, and this is the first pair.
-            KeyboardInterrupt: we were told to stop; the run has ended by then.
+            BadInputError: a run of the first pair failed.
+            KeyboardInterrupt: the user asked to stop. The run has ended.
         """
         for place, arm in enumerate(arms.turn(number)):
             self._run(number, arm, None if left is None else 2 * left - place - 1)
@@ -134,25 +134,25 @@ class Experiment:
                     raise BadInputError(f"the {arm} failed in its first run{_see(self._newest(1, arm))}")
 
     def read(self, arm: str) -> list[Repetition]:
-        """Return what an arm has measured so far."""
+        """Return the repetitions that an arm has measured so far."""
         return self._repetitions(self.good[arm])
 
     def read_warm_up(self, arm: str) -> list[Repetition]:
-        """Return what the warm-up run of an arm measured, and its earlier runs: the rulers must be those of now."""
+        """Return the repetitions of an arm's warm-up run and of its existing runs, which need the same ruler."""
         return self._repetitions([self.warm[arm], *self._earlier(arm)])
 
     def is_there(self, number: int) -> bool:
-        """Tell whether both runs of a pair are there already."""
+        """Return whether both runs of a pair already exist."""
         return self.resumes and all(self._done(self._label(number, arm), arm) for arm in arms.NAMES)
 
     def undelivered(self) -> list[Path]:
-        """Return the runs of this experiment that wait for their delivery: also those of an `ab` that was killed."""
+        """Return the runs of this experiment that wait for delivery, including those of a killed `ab`."""
         ours = re.compile(rf"{re.escape(self.name)}-({_WARM_UP}-)?({'|'.join(arms.NAMES)})(-\d+)?(-again-\d+)?")
         marks = self.store.glob(f"*/{layout.DELIVERY_LATER}")
         return sorted(mark.parent for mark in marks if ours.fullmatch(mark.parent.name))
 
     def _earlier(self, arm: str) -> list[Path]:
-        """Return the runs of an arm that are there before any is made."""
+        """Return the existing runs of an arm, from the first on."""
         found: list[Path] = []
         while self.resumes and (done := self._done(self._label(len(found) + 1, arm), arm)):
             found.append(done)
@@ -168,7 +168,7 @@ class Experiment:
         return f"{self.name}-{arm}-{number}"
 
     def _run(self, number: int, arm: str, left: int | None) -> None:
-        """Make one run, and tell how it went and how much time is left."""
+        """Make one run, and report its result and the time that is left."""
         label = self._label(number, arm)
         if self.resumes and (done := self._done(label, arm)):
             self.good[arm].append(done)
@@ -188,11 +188,11 @@ class Experiment:
             _show_end(directory, self.on_progress)
 
     def _done(self, label: str, arm: str) -> Path | None:
-        """Return the run of an earlier experiment that counts, if there is one. One that goes on is waited for.
+        """Return the successful run of an earlier experiment, if there is one. Wait for one that is still running.
 
         Raises:
             BadInputError: it is a run of another command or of another arm.
-            KeyboardInterrupt: we were told to stop while waiting.
+            KeyboardInterrupt: the user asked to stop while this waited.
         """
         for directory in self._attempts(label):
             if not directory.is_dir():
@@ -206,7 +206,7 @@ class Experiment:
 
     def _check_same(self, directory: Path, facts: Mapping[str, Any], arm: str) -> None:
         recorded = masking.recorded(self.command)
-        only = "--resume goes on with the same command and arms only; choose another --name"
+        only = "--resume continues only with the same command and arms; choose another --name"
         if facts.get("command", recorded) != recorded:
             raise BadInputError(f"{directory} ran another command: {only}")
         if "arm" not in facts:
@@ -215,7 +215,7 @@ class Experiment:
             raise BadInputError(f"{directory}: the {arm} {differs}: {only}")
 
     def _wait_for(self, directory: Path) -> None:
-        """Wait for the end of a run that goes on although its `ab` was killed: nothing is measured beside it."""
+        """Wait for the end of a run whose `ab` was killed. Two runs at the same time would disturb each other."""
         names = [layout.RUN_FILE, *layout.journal_names(directory)]
         if not delivery_state.is_any_written(directory, names):
             return
@@ -225,15 +225,15 @@ class Experiment:
                 sleep(_LOOK_SECONDS)
 
     def _facts(self, arm: str) -> Mapping[str, str]:
-        """Return what an arm is, as it was when it was asked for first."""
+        """Return the facts of an arm, as they were at the first call."""
         if arm not in self._arms:
             self._arms[arm] = arm_facts.facts_of(arm, self.places[arm], self.setup)
         return self._arms[arm]
 
     def _attempts(self, label: str) -> list[Path]:
-        """Return the runs that were made under a label: its own, and those made again.
+        """Return the runs with a label: the first one, and its repetitions.
 
-        Also those that lost their `run.json`, as when a machine loses its power: `run` would make another name.
+        Directories without `run.json` count, too (after a power failure, for example): their names are taken.
         """
         found: list[Path] = []
         while os.path.lexists(directory := self.store / (f"{label}-again-{len(found)}" if found else label)):
@@ -248,17 +248,17 @@ class Experiment:
         """Return a directory for a new run.
 
         Raises:
-            BadInputError: there is one already, and this is not to go on with it.
+            BadInputError: the run already exists, and `--resume` was not given.
         """
         attempts = self._attempts(label)
         if not attempts:
             return self.store / label
         if not self.resumes:
-            raise BadInputError(f"{attempts[0]} is there already; choose another --name, or go on with it by --resume")
+            raise BadInputError(f"{attempts[0]} already exists; choose another --name, or continue it with --resume")
         return self.store / f"{label}-again-{len(attempts)}"
 
     def _make(self, directory: Path, arm: str) -> tuple[int, float]:
-        """Make one run; returns its exit code and how long it took."""
+        """Make one run. Returns its exit code and its duration in seconds."""
         place, known = self.places[arm], self._facts(arm)
         now = arm_facts.facts_of(arm, place, self.setup)
         if differs := arm_facts.difference(known, now):
@@ -267,7 +267,7 @@ class Experiment:
         ours = ["--deliver-later", "--arm", json.dumps(now), "--dir", str(self.store), "--name", directory.name]
         run = ["run", *ours, "--", *self.command]
         begun = monotonic()
-        # In a session of its own: an interrupt, typed or sent to us alone, reaches all of the command by us.
+        # Its own session, so that an interrupt reaches the command only through us, exactly once.
         process = subprocess.Popen(
             [sys.executable, "-c", _RUN, *run],
             cwd=place.directory,
@@ -285,7 +285,7 @@ class Experiment:
             raise
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a run and all of its command; each further interrupt asks for it with more force."""
+        """End a run with all processes of its command. Each further interrupt sends a stronger signal."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
@@ -295,7 +295,7 @@ class Experiment:
 
 
 def _seconds(directory: Path) -> list[float]:
-    """Return how long a run of an earlier experiment took, if that is known."""
+    """Return the duration of an existing run in seconds; empty if unknown."""
     facts = run_file.read(directory)
     began, ended = facts.get("started_unix_ns"), facts.get("ended_unix_ns")
     return [(ended - began) / 1e9] if isinstance(began, int) and isinstance(ended, int) and ended > began else []
@@ -306,7 +306,7 @@ def _see(directory: Path) -> str:
 
 
 def _show_end(directory: Path, show: Callable[[str], None]) -> None:
-    """Show the last lines of what a run that failed has printed."""
+    """Show the last lines that a failed run printed."""
     if not directory.is_dir():
         show(f"  nothing of it is stored: no run could be made in {directory.parent}, or the command can't be started")
     for log in (layout.STDOUT_LOG, layout.STDERR_LOG):

@@ -1,6 +1,6 @@
-"""Shows what a command writes to its files, without ever standing in the command's way.
+"""Shows what a command writes to its output files, without slowing the command down.
 
-The command writes to regular files and waits for nobody. This process sleeps, and copies a few times a second.
+The command writes to regular files, so it never waits for a reader. This process copies them a few times a second.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from collections.abc import Collection
 from opentelemetry.instrumentation.scenetest.rundir import layout
 
 INTERVAL = 0.1
-"""Seconds between two looks at the files: soon enough for a reader, and 0.1 % of a CPU."""
+"""Seconds between two reads of the files: fast enough for a reader, and only 0.1 % of a CPU."""
 
-# A pipe that is ready takes this much without waiting for its reader (pipe(7)).
+# A pipe that is ready for writing accepts this many bytes without blocking (pipe(7)).
 _CHUNK = select.PIPE_BUF
 
 
 def create(path: str) -> int:
-    """Make a new log file and return a descriptor that appends to it."""
+    """Create a log file, and return a descriptor that appends to it."""
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 class Follower:
-    """Copies one growing file to a stream of ours, byte for byte.
+    """Copies one growing file to one of our streams, byte for byte.
 
-    A stream that takes nothing any more, for its reader has left or its disk is full, is given up. The command goes on.
+    If the stream can't be written any more (its reader has left, or the disk is full), the copying ends. The command
+    continues.
 
     Args:
         path: the file.
@@ -47,10 +48,10 @@ class Follower:
             self._fault = error
 
     def copy(self, *, patiently: bool = False) -> None:
-        """Copy what the file holds at this moment.
+        """Copy the new contents of the file.
 
         Args:
-            patiently: wait for the stream's reader, rather than leave the rest for the next time.
+            patiently: whether to wait for a slow reader. If not, leave the rest for the next call.
         """
         if self._fault is not None:
             return
@@ -66,24 +67,24 @@ class Follower:
                 self._fault = error
 
     def problem(self) -> str | None:
-        """Return a sentence on what could not be shown. That a reader has left (`| head`) is none."""
+        """Return a sentence on what could not be shown. A reader that has left (`| head`) is not a problem."""
         if self._fault is None or self._fault.errno == errno.EPIPE:
             return None
         return f"the rest of {self._path} could not be shown: {self._fault.strerror}"
 
 
 class OutputFiles:
-    """The context in which a command runs whose stdout and stderr are two files, shown on ours. Its stdin is ours.
+    """The output of a command as two files, stdout and stderr, which are copied to ours. Its stdin is ours.
 
     Args:
-        directory: the run directory, in which the files are made.
+        directory: the run directory, in which the files are created.
 
     Attributes:
-        own_session: whether the command gets a session of its own.
+        own_session: whether the command gets its own session.
         actions: what `posix_spawn` does to the command's descriptors.
 
     Raises:
-        OSError: the files can't be made.
+        OSError: the files can't be created.
     """
 
     own_session = False
@@ -95,19 +96,19 @@ class OutputFiles:
         self._followers: list[Follower] = []
 
     def __enter__(self) -> None:
-        """There is nothing to prepare."""
+        """Do nothing: the files are ready."""
 
     def __exit__(self, *_: object) -> None:
-        """There is nothing to give back."""
+        """Do nothing: our own streams were not changed."""
 
     def follow(self) -> None:
-        """Read the files from now on; the command has them, and we may have few descriptors."""
+        """Start to read the files, and close our copies of the command's descriptors."""
         for file in self._files.values():
             os.close(file)
         self._followers = [Follower(path, number) for number, path in self._paths.items()]
 
     def wait(self, signals: Collection[int]) -> signal.struct_siginfo | None:
-        """Sleep until a signal comes or it is time to look at the files again."""
+        """Sleep until a signal arrives or it is time to read the files again."""
         return signal.sigtimedwait(signals, INTERVAL)
 
     def copy(self) -> None:
@@ -116,9 +117,13 @@ class OutputFiles:
             follower.copy()
 
     def deliver(self, child: int, number: int, *, typed: bool) -> None:
-        """Hand a signal on to the command, unless it was typed: then the terminal gave it to the command, too.
+        """Forward a signal to the command, unless it was typed: then the terminal sent it to the command, too.
 
-        A terminal that is closed tells the leader of its session only (SIGHUP and SIGCONT).
+        Args:
+            child: process id of the command.
+            number: the signal.
+            typed: whether the terminal sent it. A terminal that is closed sends SIGHUP and SIGCONT only to the leader
+                of its session, so the leader forwards these.
         """
         if not typed or (number in (signal.SIGHUP, signal.SIGCONT) and os.getsid(0) == os.getpid()):
             send(child, number)
@@ -126,7 +131,7 @@ class OutputFiles:
             stop()
 
     def drain(self) -> None:
-        """Show the rest, after the command has ended, however slow our readers are."""
+        """Show the rest after the command has ended, and wait for slow readers."""
         for follower in self._followers:
             follower.copy(patiently=True)
 
@@ -136,16 +141,16 @@ class OutputFiles:
 
 
 def send(process: int, number: int) -> None:
-    """Send a signal to a process, or to the group of that number if it is negative.
+    """Send a signal to a process, or to a process group if the number is negative.
 
-    What has ended needs none, and what we may not signal (sudo) goes without.
+    Processes that have ended, or that we may not signal (sudo), are skipped.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(process, number)
 
 
 def stop() -> None:
-    """Stop this process as Ctrl-Z does, until it is continued."""
+    """Stop this process as Ctrl-Z does, until it gets SIGCONT."""
     os.kill(os.getpid(), signal.SIGTSTP)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})

@@ -1,7 +1,7 @@
-"""Native markers that a run's processes wrote elsewhere than to the run's own files.
+"""Collects native markers that processes of a run wrote to files outside the run directory.
 
-A script below `run` may send its stderr to a file of its own and delete that at its end, and newer harnesses write a
-`host.<pid>.log` for each process. All this happens in the process of `run`, never in a measured one.
+A script may redirect its stderr to its own file and delete that at the end. Newer harnesses write a `host.<pid>.log`
+for each process. This module runs in the process of `scenetest-otel run`, never in a measured process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST_LINE = 1 << 16
 
 
 class Harvest:
-    """Keeps hold of the files that measured processes have as their stderr, and copies them into the run at its end.
+    """Opens the files that measured processes use as stderr, and copies them into the run at its end.
 
     Args:
         directory: the run directory.
@@ -39,11 +39,11 @@ class Harvest:
         self._files: dict[_Identity, tuple[str, BinaryIO]] = {}
 
     def look(self) -> None:
-        """Open the stderr of every process that has begun to record since the last time, if it is a regular file.
+        """Open the stderr of every process that began to record since the last call, if it is a regular file.
 
-        A file that is held open can still be read when its name is gone.
+        An open file can still be read after it was deleted.
         """
-        # The command may remove its run, by `git clean` for one, and goes on.
+        # The command may delete its own run directory, for example with `git clean`.
         with suppress(OSError):
             for name in os.listdir(self._directory):
                 if layout.is_journal(name) and name not in self._journals:
@@ -51,7 +51,7 @@ class Harvest:
                     self._hold(name.partition("-")[0])
 
     def gather(self) -> list[str]:
-        """Copy what was written during the run into it.
+        """Copy what was written during the run into the run directory.
 
         Returns:
             A sentence for each log that could not be copied.
@@ -74,7 +74,7 @@ class Harvest:
             if stat.S_ISREG(found.st_mode) and _identity(found) not in ours | self._files.keys():
                 self._files[_identity(found)] = (f"stderr-{pid}", stderr.open("rb"))
         except OSError:
-            # It has ended already, or is not ours to look into.
+            # The process has ended, or belongs to another user.
             return
 
     def _logs(self) -> Iterator[tuple[str, BinaryIO]]:
@@ -90,7 +90,7 @@ def _identity(of: os.stat_result) -> _Identity:
 
 
 def _skip_to(file: BinaryIO, monotonic: int) -> bool:
-    """Move to the first line that was written after a moment; False where there is none."""
+    """Seek to the first line that was written after a monotonic time; return False if there is none."""
     while line := file.readline(_LONGEST_LINE):
         written = _WRITTEN_AT.match(line)
         if written and int(written[1]) >= monotonic:

@@ -1,4 +1,4 @@
-"""Which Python a command starts, and what that Python says of itself."""
+"""Finds out which Python a command starts, and runs the probe of `doctor` in it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PROBE = Path(__file__).resolve().parents[1] / "entrypoints" / "probe.py"
 _PYTHON = re.compile(r"python(\d+(\.\d+)*)?")
 _FLAGS = re.compile(r"-[bBdEiIOPqRsSuvx]+")
 _EXEC = re.compile(rb"""^'''exec' (?:"([^"]+)"|(\S+))""", re.MULTILINE)
-"""How installers begin a script where the path of its interpreter is too long for a `#!` line."""
-_PATIENCE = 120
-"""Seconds for the answer: an import of torch takes that long on a cold disk."""
+"""The second line of a script whose interpreter path is too long for a `#!` line, as installers write it."""
+_TIMEOUT = 120
+"""Seconds to wait for the probe. With a cold disk cache, an import of torch can take that long."""
 
 
 def of_command(command: Sequence[str]) -> list[str]:
-    """Return the Python that a command starts, with those of its options that decide what is imported at startup.
+    """Return the Python that a command starts, with those of its options that affect imports at startup.
 
     Raises:
-        BadInputError: the command is not there, or it is no Python and no script of one.
+        BadInputError: the command doesn't exist, or is neither Python nor a Python script.
     """
     program = shutil.which(command[0])
     if program is None:
-        raise BadInputError(f"{command[0]!r} is no command: name one that is on PATH, or a path")
+        raise BadInputError(f"{command[0]!r} is not a command: give one that is on PATH, or a path")
     if _PYTHON.fullmatch(os.path.basename(program)):
         flags: list[str] = []
         for word in command[1:]:
@@ -46,14 +46,14 @@ def of_command(command: Sequence[str]) -> list[str]:
     found = shutil.which(named[0]) if named else None
     if found is None or not _PYTHON.fullmatch(os.path.basename(found)):
         raise BadInputError(
-            f"which Python {command[0]!r} starts can't be told from its file: name that Python, "
+            f"the file of {command[0]!r} doesn't show which Python it starts: name that Python, "
             "as in scenetest-otel doctor -- /path/to/python"
         )
     return [found, *(word for word in named[1:] if _FLAGS.fullmatch(word))]
 
 
 def default() -> list[str]:
-    """Return the Python that most commands start: the one on PATH.
+    """Return the Python on PATH, which most commands start.
 
     Raises:
         BadInputError: there is none.
@@ -62,14 +62,14 @@ def default() -> list[str]:
 
 
 def ask(python: Sequence[str], *, imports_torch: bool) -> dict[str, Any]:
-    """Return what a Python says of itself when it is started as a process of a run.
+    """Start a Python as a process of a run, and return the answers of `entrypoints/probe.py`.
 
     Args:
         python: the Python and its options.
-        imports_torch: whether it is to import torch, and so to load the backends that autoload loads.
+        imports_torch: whether to import torch, which also loads the backends that autoload loads.
 
     Raises:
-        BadInputError: it does not answer.
+        BadInputError: it doesn't answer.
     """
     with tempfile.TemporaryDirectory(prefix="scenetest-doctor-") as store:
         run = run_file.make_run(store, by="doctor", command=python, name="doctor")
@@ -82,21 +82,21 @@ def ask(python: Sequence[str], *, imports_torch: bool) -> dict[str, Any]:
                 env={**kept, layout.RUN_VARIABLE: run},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=_PATIENCE,
+                timeout=_TIMEOUT,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise BadInputError(f"{python[0]} did not answer within {_PATIENCE} s") from None
+            raise BadInputError(f"{python[0]} did not answer within {_TIMEOUT} s") from None
         except OSError as error:
             raise BadInputError(f"{python[0]} can't be executed: {error.strerror}") from None
         if not answers.exists():
-            said = _last_line(done.stderr)
-            raise BadInputError(f"{python[0]} did not answer; it ended with {done.returncode} and said: {said}")
+            last = _last_line(done.stderr)
+            raise BadInputError(f"{python[0]} did not answer; it ended with {done.returncode} and printed: {last}")
         return json.loads(answers.read_bytes())
 
 
 def _launched() -> dict[str, str]:
-    """Return the environment that this program was started with: what Python reads at startup may have changed it."""
+    """Return the environment that this program was started with. A .pth or sitecustomize may have changed it since."""
     try:
         entries = Path("/proc/self/environ").read_bytes().split(b"\0")
     except OSError:
@@ -106,12 +106,12 @@ def _launched() -> dict[str, str]:
 
 
 def _last_line(output: bytes) -> str:
-    """Return the last line of what a program printed, where it says why it failed."""
+    """Return the last line of a program's output, which usually holds the error message."""
     return next((line for line in reversed(output.decode("utf-8", "backslashreplace").splitlines()) if line), "")
 
 
 def _in_script(script: Path) -> list[str]:
-    """Return the words of the interpreter that a script names; none where it names none."""
+    """Return the interpreter in the first lines of a script, with its arguments; empty if there is none."""
     try:
         with script.open("rb") as file:
             head = file.read(4096)

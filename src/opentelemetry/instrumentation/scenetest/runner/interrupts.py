@@ -1,4 +1,4 @@
-"""Requests to end this process, which come when it is ready for them."""
+"""Delays requests to end this process until it is ready for them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Interrupts:
-    """Raises KeyboardInterrupt for a request to end, but only where that is allowed: a later place gets it else.
+    """Raises KeyboardInterrupt for a request to end, but only inside `allowed()`. A request outside is kept for it.
 
-    So no process is started without being known to whoever has to end it. What our starter ignores stays ignored.
+    So a started process is always known to the code that has to end it. A signal that was ignored stays ignored.
     """
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class Interrupts:
 
     @contextmanager
     def allowed(self) -> Generator[None]:
-        """Let a request interrupt what is done here, at once if one came before.
+        """Allow a request to interrupt the block; at once if one came before.
 
         Raises:
-            KeyboardInterrupt: we are asked to end.
+            KeyboardInterrupt: this process was asked to end.
         """
         self._allowed = True
         try:

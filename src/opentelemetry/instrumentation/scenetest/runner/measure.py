@@ -1,4 +1,4 @@
-"""Measures pair after pair, until enough is known or a limit is reached."""
+"""Measures pairs until enough is known or a limit is reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opentelemetry.instrumentation.scenetest.runner.experiment import Experiment
 
 if TYPE_CHECKING:
-    # numpy and scipy come with them: the first run is not to wait for that.
+    # They import numpy and scipy, and the first run must not wait for that.
     from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
     from opentelemetry.instrumentation.scenetest.analyse.compare.rows import CaseRows, Row
     from opentelemetry.instrumentation.scenetest.analyse.stats.effort import Effort
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends the measurement.
+    """When to end the measurement.
 
     Attributes:
-        pairs: how many pairs are measured at most; without `find` exactly so many.
-        seconds: after how many seconds no more pair is begun; None for no such limit.
-        find: the shift that is to be found, as a fraction; None measures all pairs.
+        pairs: maximum number of pairs; without `find`, the exact number.
+        seconds: time limit in seconds, after which no pair begins; None for no limit.
+        find: the shift to find, as a fraction; None to measure all pairs.
     """
 
     pairs: int
@@ -33,33 +33,33 @@ class Limits:
 
 
 def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparison]) -> None:
-    """Measure pairs until the rulers turn out to differ, the shift would have been found, or a limit is reached.
+    """Measure pairs until the rulers differ, the shift would have been found, or a limit is reached.
 
     Args:
         experiment: makes the runs.
         limits: when to stop.
-        judge: compares what there is.
+        judge: compares the runs made so far.
 
     Raises:
         BadInputError: an arm can't be measured.
-        KeyboardInterrupt: we were told to stop.
+        KeyboardInterrupt: the user asked to stop.
     """
-    tell = experiment.on_progress
+    report = experiment.on_progress
     search = _Search(experiment, limits) if limits.find is not None else None
     gated = False
     for number in range(1, limits.pairs + 1):
         if number > 1 and not experiment.is_there(number) and not _has_time(experiment, limits):
-            tell(_at_the_limit(f"the budget allows no more than {_pairs(number - 1)}", search))
+            report(_at_the_limit(f"the budget allows no more than {_pairs(number - 1)}", search))
             return
         if experiment.broken:
-            tell(f"the {experiment.broken} failed again and again: comparing what there is")
+            report(f"the {experiment.broken} failed again and again: comparing what there is")
             return
-        made = experiment.made
+        made_before = experiment.made
         experiment.pair(number, left=search.left(number) if search else limits.pairs - number + 1)
         if not experiment.has_both:
             continue
-        # The first pair that is made now says whether the rulers are the same, and if there is anything to compare.
-        is_first, is_new = not gated and experiment.made > 0, experiment.made > made
+        # The first new pair shows whether the rulers are the same, and whether there is anything to compare.
+        is_first, is_new = not gated and experiment.made > 0, experiment.made > made_before
         comparison = judge() if is_first or (search and search.wants(number)) else None
         gated = gated or is_first
         if comparison is None:
@@ -67,14 +67,14 @@ def measure(experiment: Experiment, limits: Limits, judge: Callable[[], Comparis
         if not comparison.gate.comparable or not comparison.compared:
             return
         if search and (ended := search.look(comparison, silent=not is_new)):
-            tell(ended)
+            report(ended)
             return
     if search:
-        tell(_at_the_limit(f"{_pairs(limits.pairs)}: that is the limit of --max-pairs", search))
+        report(_at_the_limit(f"{_pairs(limits.pairs)}: that is the limit of --max-pairs", search))
 
 
 class _Search:
-    """Looks after every pair whether the shift would have been found."""
+    """Checks after every pair whether the shift would have been found."""
 
     def __init__(self, experiment: Experiment, limits: Limits) -> None:
         from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import Plan
@@ -85,7 +85,7 @@ class _Search:
         self._advised = False
 
     def left(self, number: int) -> int | None:
-        """Return how many pairs are to be made from this one on, where that is known."""
+        """Return how many pairs are still to be made, including this one; None if unknown."""
         if self._widest is None or self._plan.need is None:
             return None
         reachable = self._reachable(number - 1)
@@ -93,44 +93,44 @@ class _Search:
         return max(1, (reachable if expected is None else min(expected, reachable)) - number + 1)
 
     def wants(self, number: int) -> bool:
-        """Tell whether a pair is worth looking at: before the fourth nothing can be told."""
+        """Return whether there are enough pairs for a verdict."""
         from opentelemetry.instrumentation.scenetest.analyse.stats.fit import FEWEST_PAIRS
 
         return number >= FEWEST_PAIRS
 
     def look(self, comparison: Comparison, *, silent: bool = False) -> str:
-        """Look at what there is.
+        """Check the comparison after a pair.
 
         Args:
-            comparison: what was found so far.
-            silent: don't tell what is known: the pair was measured earlier.
+            comparison: the comparison of all pairs so far.
+            silent: whether to report no progress, because the pair was measured earlier.
 
         Returns:
-            Why the measurement ends; "" while it goes on.
+            Why the measurement ends; "" if it continues.
         """
         from opentelemetry.instrumentation.scenetest.analyse.stats.sequential import ends_early
 
         rows = [(case, row) for case in comparison.cases for row in case.rows if row.role == "named"]
         if hopeless := _hopeless([row for _, row in rows]):
             return hopeless
-        # More pairs tell nothing of the others. They stay in the family: Holm's method counts them.
-        told = [(case, row) for case, row in rows if row.evidence.readable and row.evidence.minimum is not None]
-        if not told:
+        # More pairs don't help the other rows. They still count as tests in Holm's method (`family`).
+        usable = [(case, row) for case, row in rows if row.evidence.readable and row.evidence.minimum is not None]
+        if not usable:
             return ""
-        case, widest = max(told, key=lambda one: _scatter(one[1]))
+        case, widest = max(usable, key=lambda one: _scatter(one[1]))
         self._widest = widest
-        pairs = min(row.evidence.order.pairs for _, row in told)
+        pairs = min(row.evidence.order.pairs for _, row in usable)
         self._plan = replace(self._plan, family=widest.family).after(pairs, _scatter(widest))
         if not silent:
             self._tell(case, widest, alone=len(comparison.cases) == 1)
-        if all(ends_early(row.reason, row.holm_p) for _, row in told):
+        if all(ends_early(row.reason, row.holm_p) for _, row in usable):
             return f"{_pairs(pairs)}: the change is clear, p <= .001"
         if self._plan.finds(pairs):
             return f"{_pairs(pairs)}: enough to find {100 * (self._limits.find or 0):g} %"
         return ""
 
     def missed(self) -> str:
-        """Return what the pairs that were measured could not have found; "" where they find the shift."""
+        """Return which shifts the measured pairs could not find; "" if they find the wanted shift."""
         from opentelemetry.instrumentation.scenetest.render.forecast_text import missed
 
         return missed(self._widest, self._plan) if self._widest else ""
@@ -140,16 +140,16 @@ class _Search:
 
         pairs = row.evidence.order.pairs
         title = "" if alone else case.key.title
-        if said := forecast(row, self._plan, self._reachable(pairs), self._experiment.pair_seconds, title):
-            self._experiment.on_progress(said)
+        if text := forecast(row, self._plan, self._reachable(pairs), self._experiment.pair_seconds, title):
+            self._experiment.on_progress(text)
         if self._advised or self._plan.need is None or not alone:
             return
         self._advised = True
-        if (weighed := weigh(case, row, self._experiment.pair_seconds / 2, self._plan)) and (said := advice(weighed)):
-            self._experiment.on_progress(said)
+        if (weighed := weigh(case, row, self._experiment.pair_seconds / 2, self._plan)) and (text := advice(weighed)):
+            self._experiment.on_progress(text)
 
     def _reachable(self, pairs: int) -> int:
-        """Return how many pairs the limits allow in all."""
+        """Return how many pairs the limits allow in total."""
         if self._limits.seconds is None or not self._experiment.pair_seconds:
             return self._limits.pairs
         more = (self._limits.seconds - self._experiment.elapsed) / self._experiment.pair_seconds
@@ -157,7 +157,7 @@ class _Search:
 
 
 def weigh(case: CaseRows, row: Row, run_seconds: float, plan: Plan) -> Effort | None:
-    """Weigh rounds against processes; None where a run is more than the one process of the one case."""
+    """Compare the cost of more rounds with that of more processes; None unless each run is one process of one case."""
     from opentelemetry.instrumentation.scenetest.analyse.stats.effort import effort
 
     ones = [one for of_arm in case.repetitions.values() for one in of_arm]
@@ -188,7 +188,7 @@ def _has_time(experiment: Experiment, limits: Limits) -> bool:
 
 
 def _hopeless(rows: list[Row]) -> str:
-    """Return why no number of pairs could tell anything; "" where they might."""
+    """Return why more pairs can't help; "" if they can."""
     if rows and all(row.evidence.order.overlapping for row in rows):
         return "other processes dispatched at the same time: more pairs can't tell more"
     if rows and all(row.evidence.order.pairs and not row.evidence.readable for row in rows):

@@ -1,4 +1,4 @@
-"""Starts one command, hands signals on to it and waits for its end."""
+"""Starts one command, forwards signals to it, and waits for its end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HANDED_ON = frozenset(
         signal.SIGUSR2,
     }
 )
-"""The signals that the command gets when this process gets them."""
+"""The signals that this process forwards to the command."""
 
 
 def supervise(
@@ -36,19 +36,19 @@ def supervise(
     """Run a command to its end.
 
     Args:
-        command: the command with its arguments; looked for in `PATH`.
+        command: the command with its arguments. It is searched in `PATH`.
         environment: its environment.
-        output: where its output goes; this shows it.
-        look: called a few times a second, each time after new output was copied.
+        output: where its output goes, and how it is shown.
+        look: called a few times a second, after new output was copied.
 
     Returns:
-        Its exit code, or the negative number of the signal that it died of.
+        Its exit code, or the negative number of the signal that killed it.
 
     Raises:
-        Failure: it can't be started.
+        Failure: the command can't be started.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    # What our starter has told us to ignore (nohup), the command ignores, too.
+    # Signals that this process ignores from its start (nohup) are ignored by the command, too.
     signals = {signal.SIGCHLD, *(number for number in HANDED_ON if signal.getsignal(number) != signal.SIG_IGN)}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
@@ -73,7 +73,7 @@ def _spawn(
             file_actions=output.actions,
             setsid=output.own_session,
             setsigmask=mask,
-            # Python ignores these two, and a command would inherit that.
+            # Python ignores these two signals, and the command would inherit that.
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
         )
     except FileNotFoundError as error:
@@ -86,7 +86,7 @@ def _wait(child: int, output: OutputFiles | Terminal, signals: set[signal.Signal
     while True:
         came = output.wait(signals)
         if came is not None and came.si_signo != signal.SIGCHLD:
-            # A signal sent by a program has a code of at most 0 (SI_USER); one from the terminal comes from the kernel.
+            # A signal from a program has a code <= 0 (SI_USER). One that was typed comes from the kernel.
             output.deliver(child, came.si_signo, typed=came.si_code > 0)
         output.copy()
         look()

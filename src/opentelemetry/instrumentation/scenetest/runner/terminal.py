@@ -1,4 +1,4 @@
-"""A terminal for the command (`--tty`): what it prints is read from a pty, stored in a file and shown from there."""
+"""A terminal for the command (`--tty`): its output is read from a pty, stored in a file, and shown from there."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from time import monotonic
 from opentelemetry.instrumentation.scenetest.runner.follow import Follower, create, send, stop
 
 INTERVAL = 0.05
-"""Seconds after which a signal is seen at the latest. Output and keys are not kept waiting."""
+"""Seconds until a signal is noticed, at most. Output and keys are handled at once."""
 
-# struct winsize, where no terminal of ours gives one: rows, columns, and two fields that nobody uses.
+# struct winsize for the case that none of our streams is a terminal: rows, columns, and two unused fields.
 _DEFAULT_SIZE = struct.pack("HHHH", 24, 80, 0, 0)
 _CHUNK = 1 << 16
-# Others below the command may keep the terminal open when it has ended, and go on printing. In seconds.
+# Child processes may keep the terminal open and print after the command has ended. Wait this long for them, in seconds.
 _REST_IDLE, _REST_LIMIT = 0.05, 1.0
 
 
 class Terminal:
-    """The context in which a command runs whose stdout and stderr are a pty, and its stdin, too, if ours is a terminal.
+    """The output of a command as a pty: its stdout and stderr, and its stdin, too, if ours is a terminal.
 
     Args:
-        directory: the run directory, in which `terminal.log` is made.
+        directory: the run directory, in which `terminal.log` is created.
 
     Attributes:
-        own_session: whether the command gets a session of its own, as whoever controls a terminal must have.
+        own_session: whether the command gets its own session. It needs one to control the terminal.
         actions: what `posix_spawn` does to the command's descriptors.
 
     Raises:
-        OSError: the file or the pty can't be made.
+        OSError: the file or the pty can't be created.
     """
 
     own_session = True
@@ -52,7 +52,7 @@ class Terminal:
         self._keys = b""
         self._listening = os.isatty(0)
         self._ours = termios.tcgetattr(0) if self._listening else None
-        # Opened by name in the command's new session, it becomes the controlling terminal of that session.
+        # Opening the pty by name in the command's new session makes it the controlling terminal of that session.
         name = os.ttyname(self._slave)
         self.actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
             (os.POSIX_SPAWN_OPEN, 1, name, os.O_RDWR, 0),
@@ -62,27 +62,27 @@ class Terminal:
             self.actions.append((os.POSIX_SPAWN_DUP2, 1, 0))
 
     def __enter__(self) -> None:
-        """Make the pty what our terminal is, and let every key go through to it."""
+        """Copy the size and settings of our terminal to the pty, and switch ours to raw mode."""
         self._resize()
         if self._ours is not None:
             termios.tcsetattr(self._slave, termios.TCSANOW, self._ours)
             tty.setraw(0, termios.TCSADRAIN)
 
     def __exit__(self, *_: object) -> None:
-        """Store and show the rest, after the command has ended, and give our terminal back."""
+        """Store and show the rest after the command has ended, and restore our terminal."""
         os.close(self._slave)
         limit = monotonic() + _REST_LIMIT
         while self._store() and monotonic() < limit and select.select([self._master], [], [], _REST_IDLE)[0]:
             pass
-        # Before our terminal ends lines in its own way again.
+        # Show it before the terminal leaves raw mode, because that changes how line ends are shown.
         self._follower.copy()
         self._give_back()
 
     def follow(self) -> None:
-        """There is nothing to begin: the pty and its log are ours."""
+        """Do nothing: this process reads the pty from the start."""
 
     def wait(self, signals: Collection[int]) -> signal.struct_siginfo | None:
-        """Sleep until the command prints, a key is pressed, or it is time to look for signals again."""
+        """Sleep until the command prints, a key is pressed, or it is time to check for signals again."""
         readers = [self._master, 0] if self._listening and not self._keys else [self._master]
         ready, _, _ = select.select(readers, [self._master] if self._keys else [], [], INTERVAL)
         if 0 in ready:
@@ -92,12 +92,12 @@ class Terminal:
         return signal.sigtimedwait(signals, 0)
 
     def copy(self) -> None:
-        """Store and show what the command has printed since the last time."""
+        """Store and show what the command has printed since the last call."""
         self._store()
         self._follower.copy()
 
     def deliver(self, child: int, number: int, *, typed: bool) -> None:
-        """Hand a signal on: to the command, or when it was typed at our terminal to the foreground of the pty."""
+        """Forward a signal to the command. One that was typed goes to the foreground process group of the pty."""
         if number == signal.SIGWINCH:
             self._resize()
         elif number == signal.SIGTSTP:
@@ -108,7 +108,7 @@ class Terminal:
             send(child, number)
 
     def drain(self) -> None:
-        """Show what is still left, however slow our reader is."""
+        """Show the rest, and wait for a slow reader."""
         self._follower.copy(patiently=True)
 
     def problems(self) -> list[str]:
@@ -119,7 +119,7 @@ class Terminal:
         return [problem] if problem else []
 
     def _store(self) -> bool:
-        """Move what the pty holds to the file, and tell whether anybody can still print to it."""
+        """Move the output from the pty to the file, and return whether any process still has the pty open."""
         try:
             printed = os.read(self._master, _CHUNK)
         except OSError as error:
@@ -144,7 +144,7 @@ class Terminal:
             return
 
     def _pause(self, child: int) -> None:
-        # The kernel lets no terminal stop a session leader's own group, hence not SIGTSTP.
+        # SIGTSTP would be ignored: the kernel doesn't let a terminal stop the process group of a session leader.
         self._give_back()
         send(child, signal.SIGSTOP)
         stop()

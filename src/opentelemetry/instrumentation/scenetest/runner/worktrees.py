@@ -1,4 +1,4 @@
-"""Checkouts of git revisions for the arms of an experiment, made before it and removed after it."""
+"""Git worktrees for the arms of an experiment, created before it and removed after it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 
 _SHOWN_LINES = 20
-_PATIENCE = 5.0
-"""Seconds in which a preparation that is interrupted has to end."""
+_END_TIMEOUT = 5.0
+"""Seconds that an interrupted setup command has to end."""
 _SHORT = 12
 
 
@@ -25,21 +25,21 @@ _SHORT = 12
 def prepared(
     places: Mapping[str, Place], setup: str | None, keep: bool, tell: Callable[[str], None], interrupts: Interrupts
 ) -> Generator[None]:
-    """Make a worktree for each arm that is a revision, and remove it at the end.
+    """Create a worktree for each arm that is a revision, and remove it at the end.
 
-    The worktrees lie outside the checkout, in the system's directory for temporary files. An arm runs in the directory
-    of its worktree that corresponds to the working directory.
+    The worktrees are in the system's temporary directory, outside the checkout. An arm runs in the directory of its
+    worktree that corresponds to the working directory.
 
     Args:
-        places: the arms; those of a revision get the directory of their worktree.
-        setup: a shell command that prepares each worktree.
-        keep: leave the worktrees there, and say where.
-        tell: takes what a user should know.
+        places: the arms. This sets the directory of those that are a revision.
+        setup: a shell command that prepares each worktree, if any.
+        keep: whether to keep the worktrees, and report where they are.
+        tell: called with a sentence for the user.
         interrupts: the requests to stop.
 
     Raises:
-        BadInputError: a worktree can't be made, or its preparation failed.
-        KeyboardInterrupt: we were told to stop during the preparation.
+        BadInputError: a worktree can't be created, or the setup command failed.
+        KeyboardInterrupt: the user asked to stop during the setup.
     """
     made: list[Path] = []
     checkout = Path.cwd()
@@ -99,17 +99,17 @@ def _set_up(name: str, place: Place, setup: str, tell: Callable[[str], None], in
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a preparation with all that it started: nothing is to work on in a worktree that is removed."""
+    """End a setup command with all its child processes, before its worktree is removed."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE)
+            process.wait(_END_TIMEOUT)
     process.wait()
 
 
 def _remove(worktree: Path, checkout: Path) -> None:
-    """Remove a worktree; one that resists is deleted, and git forgets it."""
+    """Remove a worktree. If git can't, delete the directory and let git forget it."""
     with suppress(BadInputError):
         _git("worktree", "remove", "--force", str(worktree), cwd=checkout)
     shutil.rmtree(worktree.parent, ignore_errors=True)
