@@ -142,7 +142,7 @@ def test_an_interrupt_ends_the_run_and_compares_what_there_is(tmp_path: Path, sc
         time.sleep(0.05)
     os.kill(process.pid, number)
     output, errors = process.communicate(timeout=60)
-    assert "interrupted: comparing what there is" in errors
+    assert "interrupted: comparing the runs made so far" in errors
     assert "dispatch: 1 pair, order BM" in output
     assert json.loads((third.parent / "run.json").read_text())["exit_code"] == 128 + signal.SIGINT
 

@@ -66,7 +66,7 @@ def test_a_fault_of_ours_is_one_sentence_without_a_traceback() -> None:
         cli.main(["broken"])
         """
     )
-    assert (done.returncode, done.stderr) == (1, "scenetest-otel: a fault of its own: KeyError: 'x'\n")
+    assert (done.returncode, done.stderr) == (1, "scenetest-otel: internal error: KeyError: 'x'\n")
 
 
 def test_run_imports_nothing_heavy_before_the_command_starts() -> None:

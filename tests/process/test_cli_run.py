@@ -140,7 +140,7 @@ def test_a_fault_of_its_own_is_125(tmp_path: Path) -> None:
     call = f"ulimit -n 6; exec {CLI} run --dir {tmp_path} --tty -- true"
     done = subprocess.run(["bash", "-c", call], env=clean_environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 125
-    assert done.stderr.startswith("scenetest-otel: a fault of its own: OSError: [Errno 24] Too many open files")
+    assert done.stderr.startswith("scenetest-otel: internal error: OSError: [Errno 24] Too many open files")
     assert done.stderr.count("\n") == 1
 
 

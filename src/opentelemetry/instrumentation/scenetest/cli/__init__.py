@@ -1,6 +1,6 @@
-"""`scenetest-otel`: a file a command, each imported when it is asked for.
+"""`scenetest-otel`: one module per command, imported only when that command is called.
 
-A command raises what it can't do as `BadInputError` or `Failure`. Only here that becomes a sentence and an exit code.
+Commands raise `BadInputError` or `Failure`. Only this module turns them into a message and an exit code.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from opentelemetry.instrumentation.scenetest.exits import Exit
 from opentelemetry.instrumentation.scenetest.version import __version__
 
 _REFUSED = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ENOSPC, errno.EPERM, errno.EROFS})
-"""What the system says of a place that the user named, rather than of a fault of ours."""
+"""Errors of a path that the user gave. All others are internal errors."""
 
 COMMANDS = ("doctor", "run", "runs", "show", "compare", "ab", "report", "ingest", "export", "push")
-"""The commands, in the order in which a user meets them. Each is the function of its name in the module of its name."""
+"""The commands, in the order of the help text. Each is a function in the module of the same name."""
 
 
 class Commands(click.Group):
-    """The commands of `COMMANDS`, and the one place where faults end."""
+    """The commands of `COMMANDS`, and the only place that handles their errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -48,7 +48,7 @@ class Commands(click.Group):
     def main(  # pyright: ignore[reportIncompatibleMethodOverride]: click's has overloads
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **_: Any
     ) -> NoReturn:
-        """Run a command and exit: with the code that it returns, or with a sentence instead of a traceback."""
+        """Run a command and exit with the code that it returns, or with an error message instead of a traceback."""
         _open_standard_streams()
         failed = _Failed(sys.argv[1:] if args is None else args)
         try:
@@ -58,7 +58,7 @@ class Commands(click.Group):
             die_by(signal.SIGINT)
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
-            # click lists choices on lines of their own.
+            # Join the lines: click prints each choice on its own line.
             failed(
                 " ".join(error.format_message().split()), Exit.BAD_INPUT, context.command_path if context else PROGRAM
             )
@@ -84,13 +84,13 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Record SceneTest runs with the conditions under which they were measured, and read them again."""
+    """Record SceneTest runs with the conditions of their measurement, and read them again."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 class _Failed:
-    """Ends the program with a sentence on standard error, and with the same as JSON where `--json` was given.
+    """Ends the program with a message on standard error; with `--json`, also with the same as JSON on standard output.
 
     Args:
         args: the command line.
@@ -108,8 +108,8 @@ class _Failed:
         Args:
             message: one sentence.
             code: the exit code.
-            who: the command that says so.
-            reported: whether standard output has a JSON object already.
+            who: the command that failed.
+            reported: whether the command has already printed a JSON object.
         """
         say(message, who)
         if self._as_json and not reported:
@@ -122,11 +122,11 @@ class _Failed:
 
 
 _TAKE_A_COMMAND = ("ab", "doctor", "run")
-"""Commands with another command after `--`, whose options are not ours."""
+"""Commands that take another command after `--`, whose options must not be read as ours."""
 
 
 def _fault(error: Exception) -> str:
-    return f"a fault of its own: {type(error).__name__}: {error}"
+    return f"internal error: {type(error).__name__}: {error}"
 
 
 def _place(error: OSError) -> str:
@@ -134,7 +134,10 @@ def _place(error: OSError) -> str:
 
 
 def _open_standard_streams() -> None:
-    """Have them take any text, and have no file opened later get the number of one that the caller has closed."""
+    """Make the standard streams accept any text, and open those that the caller has closed.
+
+    Otherwise a file opened later would get the descriptor of a standard stream.
+    """
     stream: object = sys.stdout
     if isinstance(stream, TextIOWrapper):
         cast("TextIOWrapper[Any]", stream).reconfigure(errors="backslashreplace")  # as standard error is

@@ -1,4 +1,4 @@
-"""`scenetest-otel ab`: one command in two places, taking turns, and the comparison at the end."""
+"""`scenetest-otel ab`: alternates one command between two arms, and compares them at the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _GROUP = "autoload"
 
 
 def _seconds(context: click.Context, option: click.Parameter, given: str | None) -> float | None:
-    """Return a length of time with its unit, such as 90s, 30m or 1h30m, in seconds."""
+    """Return a time such as 90s, 30m or 1h30m, in seconds."""
     if given is None:
         return None
     found = _DURATION.fullmatch(given.strip())
@@ -68,21 +68,23 @@ def _seconds(context: click.Context, option: click.Parameter, given: str | None)
     help="Measure until a shift of PCT % would have been found.",
 )
 @click.option(
-    "--budget", metavar="TIME", callback=_seconds, help="Time limit, such as 30m: no pair begins that would end later."
+    "--budget", metavar="TIME", callback=_seconds, help="Time limit, such as 30m. No pair begins that would end later."
 )
 @click.option(
-    "--max-pairs", metavar="PAIRS", type=click.IntRange(1), help=f"With --find: no more pairs. Default: {_MOST_PAIRS}."
+    "--max-pairs", metavar="PAIRS", type=click.IntRange(1), help=f"Limit of pairs for --find. Default: {_MOST_PAIRS}."
 )
 @click.option("--arm", "given", metavar="ARM", multiple=True, help="base=DIR, base=REV, base:VAR=VALUE, measure=...")
-@click.option("--autoload", is_flag=True, help="Tell what torch's backend autoload costs: base without, measure with.")
+@click.option(
+    "--autoload", is_flag=True, help="Measure the cost of torch's backend autoload: base without, measure with."
+)
 @click.option("--setup", metavar="CMD", help="Prepare the worktree of each arm that is a git revision.")
 @click.option("--keep", is_flag=True, help="Keep these worktrees at the end.")
 @click.option("--warm-up/--no-warm-up", default=True, help="First run each arm once without counting it.")
 @click.option(
     "--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {layout.LOCAL_STORE}."
 )
-@click.option("--name", metavar="NAME", help="What the names of the runs begin with: default the time.")
-@click.option("--resume", is_flag=True, help="Go on with the runs of an earlier ab of that --name.")
+@click.option("--name", metavar="NAME", help="Prefix of the names of the runs: default the time.")
+@click.option("--resume", is_flag=True, help="Continue the earlier ab with that --name.")
 @compare.comparison_options
 @compare.form_options
 @click.argument("command", metavar="-- CMD...", nargs=-1, type=click.UNPROCESSED)
@@ -102,13 +104,13 @@ def ab(
 ) -> int:
     """Alternate a command between two versions, and say faster, slower, same or no verdict.
 
-    The order is base, measure, measure, base, and so on. It refuses as soon as the conditions differ. On Ctrl-C it
-    compares what it has. With --find it goes on until a shift of that size would have been found.
+    The order is base, measure, measure, base, and so on. It stops as soon as the conditions differ. On Ctrl-C it
+    compares the runs made so far. With --find it continues until a shift of that size would have been found.
     """
     if not any(command[:1]):
         raise BadInputError("there is no command: give one after --, as in: ab --arm base=../main -- python test_x.py")
     if resume and name is None:
-        raise BadInputError("--resume needs the --name of the experiment to go on with")
+        raise BadInputError("--resume needs the --name of the experiment to continue")
     check_name(name)
     compare.check_allowed(asked)
     limits = _limits(context, asked)
@@ -134,7 +136,7 @@ def ab(
 
 
 def _measure(experiment: Experiment, limits: Limits, asked: Mapping[str, Any], *, warm_up: bool, autoload: bool) -> int:
-    """Measure, print the comparison and return the exit code."""
+    """Measure, print the comparison, and return the exit code."""
     try:
         if warm_up:
             experiment.warm_up()
@@ -143,15 +145,15 @@ def _measure(experiment: Experiment, limits: Limits, asked: Mapping[str, Any], *
                 return _finish(comparison, asked, autoload)
         measure(experiment, limits, lambda: _judge(experiment, asked))
     except KeyboardInterrupt:
-        go_on = f"the runs are in {experiment.store}; to go on with them, add: --resume --name {experiment.name}"
+        hint = f"the runs are in {experiment.store}; to continue, add: --resume --name {experiment.name}"
         if not experiment.has_both:
-            raise Failure(f"interrupted before there was anything to compare: {go_on}", Exit.NO_VERDICT) from None
-        say(f"interrupted: comparing what there is; {go_on}")
+            raise Failure(f"interrupted before there was anything to compare: {hint}", Exit.NO_VERDICT) from None
+        say(f"interrupted: comparing the runs made so far; {hint}")
     return _finish(_judge(experiment, asked), asked, autoload)
 
 
 def _deliver(runs: Sequence[Path]) -> None:
-    """Deliver the runs, now that nothing is measured any more. What goes wrong leaves the exit code as it is."""
+    """Deliver the runs after the last measurement. Problems don't change the exit code."""
     for run in runs:
         (run / layout.DELIVERY_LATER).unlink(missing_ok=True)
     if not runs or not destination.has_endpoint():
@@ -167,7 +169,7 @@ def _deliver(runs: Sequence[Path]) -> None:
 
 
 def _limits(context: click.Context, asked: dict[str, Any]) -> Limits:
-    """Return what ends the measurement. The shift to be found is also the margin of `same`, if nothing else is asked.
+    """Return the limits of the measurement. Without `--margin`, the shift of `--find` becomes the margin.
 
     Raises:
         BadInputError: options contradict each other.
@@ -201,7 +203,7 @@ def _check_worktree_options(places: Mapping[str, Place], setup: str | None, keep
 
 
 def _make_store(store: Path) -> None:
-    """Make the store before the first run: a run that can't be made has no place for its messages."""
+    """Create the store before the first run. A run without a directory couldn't store its error messages."""
     try:
         run_file.make_store(str(store))
         if not os.access(store, os.W_OK | os.X_OK):
@@ -211,7 +213,7 @@ def _make_store(store: Path) -> None:
 
 
 def _judge(experiment: Experiment, asked: Mapping[str, Any], *, warm_up: bool = False) -> Comparison:
-    """Compare what there is."""
+    """Compare the runs made so far."""
     read = experiment.read_warm_up if warm_up else experiment.read
     return compare.compared(read("base"), read("measure"), asked)
 

@@ -1,4 +1,4 @@
-"""What several commands take: a stored run, completed by the shell, and the store and name of a new one."""
+"""Arguments that several commands share: a stored run with shell completion, and the store and name of a new run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opentelemetry.instrumentation.scenetest.sources import stores
 
 
 def complete_runs(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of stored runs that begin like this, the newest first; of files, leave the rest to the shell."""
+    """Return the names of stored runs with this prefix, the newest first. Without a match, leave it to the shell."""
     try:
         runs = stores.all_runs(context.params.get("store"))
     except (OSError, BadInputError):
@@ -24,7 +24,7 @@ def complete_runs(context: click.Context, parameter: click.Parameter, incomplete
 
 
 def check_name(name: str | None) -> None:
-    """Make sure that a name can be that of a new run: a directory is called so.
+    """Check that a name can be the name of a new run, and so of its directory.
 
     Raises:
         BadInputError: it can't.
@@ -36,6 +36,6 @@ def check_name(name: str | None) -> None:
 
 
 def no_run_in(store: str, error: OSError) -> BadInputError:
-    """Return what to say where no run can be made in a store."""
-    way_out = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
-    return BadInputError(f"no run can be made in {store!r} ({error.strerror}): {way_out}")
+    """Return the error for a store in which no run can be created."""
+    hint = f"name a directory that can be written, by --dir or {layout.STORE_VARIABLE}"
+    return BadInputError(f"no run can be made in {store!r} ({error.strerror}): {hint}")

@@ -11,13 +11,13 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.sources.arms import JAEGER_VARIABLE
 
 BETWEEN = "\0--"
-"""Stands for the `--` between the arms while click reads the command line."""
+"""Replaces the `--` between the arms while click parses the command line."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def source_options(function: Function) -> Function:
-    """Add the options that say where the runs of an arm are."""
+    """Add the options for the place of the runs of an arm."""
     store = click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
     jaeger = click.option(
         "--jaeger", metavar="URL", envvar=JAEGER_VARIABLE, help="The Jaeger of arms like jaeger:KEY=VALUE&..."
@@ -26,10 +26,10 @@ def source_options(function: Function) -> Function:
 
 
 def split_arms(words: Sequence[str], *, least: int) -> list[Sequence[str]]:
-    """Return the arms: what stands before and after the `--`.
+    """Return the arms: the words before and after the `--`.
 
     Raises:
-        BadInputError: there are fewer than `least`, or one is empty.
+        BadInputError: there are fewer than `least` arms, or one is empty.
     """
     at = words.index(BETWEEN) if BETWEEN in words else None
     arms = [words] if at is None else [words[:at], words[at + 1 :]]

@@ -1,4 +1,4 @@
-"""What `scenetest-otel doctor` checks, each as one line: how it is, and what to do where it is wrong."""
+"""The checks of `scenetest-otel doctor`. Each gives one line: what was found, and what to do if it is wrong."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from opentelemetry.instrumentation.scenetest.version import __version__
 
 Status = Literal["ok", "note", "wrong"]
 DISTRIBUTION = "opentelemetry-instrumentation-scenetest"
-_PATIENCE = 5.0
-"""Seconds that a backend has for its answer."""
+_TIMEOUT = 5.0
+"""Seconds that the backend has to answer."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Check:
     """One line of the report.
 
     Attributes:
-        name: what was looked at.
-        status: `note` is worth knowing, `wrong` keeps something from being recorded, delivered or comparable.
-        message: how it is.
-        hint: what to do; empty where nothing is to be done.
+        name: what was checked.
+        status: `ok`; `note` for something worth knowing; `wrong` for what prevents recording, delivery or comparison.
+        message: what was found.
+        hint: what to do; empty for nothing.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Check:
 
 
 def of_python(said: dict[str, Any]) -> Iterator[Check]:
-    """Check what an interpreter said of itself: whether it would be recorded, and torch in it.
+    """Check an interpreter: whether it would be recorded, its torch and its harness.
 
     Args:
         said: the answers of `entrypoints/probe.py`.
@@ -66,7 +66,7 @@ def of_python(said: dict[str, Any]) -> Iterator[Check]:
 def _package(said: dict[str, Any], python: str) -> Iterator[Check]:
     if not said.get("package"):
         install = f"{python} -m pip install {DISTRIBUTION}"
-        yield Check("package", "wrong", f"this Python has no {DISTRIBUTION}, so nothing in it is recorded", install)
+        yield Check("package", "wrong", f"this Python lacks {DISTRIBUTION}, so nothing in it is recorded", install)
         return
     version = said.get("version")
     if version != __version__:
@@ -115,9 +115,9 @@ def _torch(said: dict[str, Any]) -> Iterator[Check]:
     backends = ", ".join(said.get("backends", ()))
     if backends and (setting is None or setting == "1"):
         text = f"`import torch` loads {backends}"
-        yield Check("backends", "note", text, f"{VARIABLE}=0 keeps them out")
+        yield Check("backends", "note", text, f"{VARIABLE}=0 prevents that")
     elif backends:
-        yield Check("backends", "ok", f"{backends}: registered, and {VARIABLE} {_shown(setting)} keeps them out")
+        yield Check("backends", "ok", f"{backends}: registered, but not loaded with {VARIABLE} {_shown(setting)}")
     else:
         yield Check("backends", "ok", "none is registered")
     if "torch" in said:
@@ -136,11 +136,11 @@ def _harness(said: dict[str, Any]) -> Iterator[Check]:
     harness = said.get("harness")
     if harness is None:
         text = "simpler is not installed in this Python"
-        yield Check("harness", "note", text, "programs of your own record by case() and dispatch()")
+        yield Check("harness", "note", text, "your own programs can record with case() and dispatch()")
     elif harness["missing"]:
         yield Check("harness", "note", f"{harness['from']} lacks, or can't import: {'; '.join(harness['missing'])}")
     else:
-        yield Check("harness", "ok", f"simpler, {harness['from']}: every hook finds what it wraps")
+        yield Check("harness", "ok", f"simpler, {harness['from']}: every hook finds its function")
 
 
 def _shown(value: str | None) -> str:
@@ -148,7 +148,7 @@ def _shown(value: str | None) -> str:
 
 
 def of_endpoint() -> Check:
-    """Check the endpoint: whether there is one, and whether it answers an empty request."""
+    """Check whether an endpoint is set, and whether it answers an empty request."""
     if not destination.has_endpoint():
         text = "none is set: runs stay in the store, and `show` reads them there"
         return Check("endpoint", "note", text, "to deliver them: OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318")
@@ -169,7 +169,7 @@ def of_endpoint() -> Check:
 
 def _failure(to: Endpoint) -> ExportError | None:
     """Send a request without spans, and return why it was not accepted."""
-    exporter = delivery.exporter_for(replace(to, timeout=min(to.timeout, _PATIENCE)))
+    exporter = delivery.exporter_for(replace(to, timeout=min(to.timeout, _TIMEOUT)))
     try:
         exporter.export([])
     except ExportError as failure:
@@ -186,15 +186,15 @@ def _other_protocol(to: Endpoint) -> Endpoint | None:
     environment = {**os.environ, **changed, destination.EXPORTER_VARIABLE: "otlp"}
     try:
         return endpoint.from_environment(environment)
-    except BadInputError:  # what it names is no address for the other one
+    except BadInputError:  # the address is not valid for the other protocol
         return None
 
 
 def of_stores(given: str | None) -> Iterator[Check]:
-    """Check where `run` would put a run, and what is left to deliver.
+    """Check the store in which `run` would put a run, and the undelivered runs.
 
     Args:
-        given: the store named with `--dir`.
+        given: the store named with `--dir`; None for the default.
     """
     store = Path(given or os.environ.get(layout.STORE_VARIABLE) or layout.LOCAL_STORE).absolute()
     existing = next(place for place in (store, *store.parents) if place.exists())
@@ -214,7 +214,7 @@ def of_stores(given: str | None) -> Iterator[Check]:
 
 
 def of_versions() -> Check:
-    """Name the versions that this command itself works with."""
+    """Return the versions of the packages that this command itself uses."""
     names = ("opentelemetry-api", "opentelemetry-sdk", "opentelemetry-proto", "grpcio")
     found = ", ".join(f"{name} {metadata.version(name)}" for name in names)
     return Check("scenetest-otel", "ok", f"{__version__}, {found}")

@@ -1,4 +1,4 @@
-"""`scenetest-otel compare`: two arms, the same ruler or no number."""
+"""`scenetest-otel compare`: compares two arms, if their rulers are the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from opentelemetry.instrumentation.scenetest.sources.arms import read_arms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # numpy and scipy come with them: no other command waits for that.
+    # They import numpy and scipy, and other commands must not wait for that.
     from opentelemetry.instrumentation.scenetest.analyse.compare.comparison import Comparison
     from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
     from opentelemetry.instrumentation.scenetest.analyse.compare.repetitions import Repetition
@@ -30,17 +30,17 @@ Format: TypeAlias = Literal["text", "json", "markdown"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _ALLOW = (
-    "Accept that the arms differ in this condition, or in a group of them: "
-    f"{', '.join(groups.GROUPS)}. `failed` takes runs that failed, `concurrency` processes that dispatched at the same "
-    "time, `not-recorded` conditions that a log does not tell. Every result says so."
+    "Accept that the arms differ in this condition, or in a group of conditions: "
+    f"{', '.join(groups.GROUPS)}. `failed` accepts failed runs, `concurrency` processes that dispatched at the same "
+    "time, `not-recorded` conditions that a log does not contain. Every result says so."
 )
 
 
 class ArmsCommand(WithDefaults):
-    """A command that takes its options on both sides of the `--` between the arms."""
+    """A command that accepts options before and after the `--` between the arms."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Hide the first `--` from click, which would read no option after it."""
+        """Hide the first `--` from click, which would not accept options after it."""
         at = args.index("--") if "--" in args else len(args)
         return super().parse_args(
             ctx, [*args[:at], *([arm_options.BETWEEN] if at < len(args) else []), *args[at + 1 :]]
@@ -48,7 +48,7 @@ class ArmsCommand(WithDefaults):
 
 
 class Finite(click.FloatRange):
-    """A number of a range, and neither `nan` nor `inf`: no comparison with these ever fails anything."""
+    """A finite number in a range. With `nan` or `inf`, a limit would never be exceeded."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number."""
@@ -57,17 +57,23 @@ class Finite(click.FloatRange):
 
 
 def comparison_options(function: Function) -> Function:
-    """Add the options by which two arms are compared, the same for every command that ends in a comparison."""
+    """Add the options for a comparison of two arms, which are the same for every command that compares."""
     options = (
         click.option("--sum", "names", metavar="NAME,NAME", default="", help="Test the sum of these spans or figures."),
-        click.option("--control", "controls", metavar="NAME", multiple=True, help="A time that must not move."),
+        click.option(
+            "--control",
+            "controls",
+            metavar="NAME",
+            multiple=True,
+            help="A span or figure that must not change.",
+        ),
         click.option(
             "--cold",
             metavar="ROUNDS",
             type=click.IntRange(0),
             default=1,
             show_default=True,
-            help="Rounds to drop at the start, at least.",
+            help="Minimum number of rounds to drop at the start.",
         ),
         click.option(
             "--margin",
@@ -83,21 +89,21 @@ def comparison_options(function: Function) -> Function:
             type=Finite(0),
             default=100.0,
             show_default=True,
-            help="Smallest difference worth telling, in nanoseconds.",
+            help="Smallest difference that counts, in nanoseconds.",
         ),
         click.option("--allow", metavar="KEY", multiple=True, help=_ALLOW),
         click.option(
             "--fail-slower",
             metavar="PCT",
             type=Finite(0),
-            help="Exit with 5 if slower by PCT % or more, with 7 without a verdict.",
+            help="Exit with 5 if slower by PCT % or more, and with 7 if there is no verdict.",
         ),
     )
     return _decorated(function, options)
 
 
 def form_options(function: Function) -> Function:
-    """Add the options that choose the form of what is printed."""
+    """Add the options for the format of the output."""
     options = (
         click.option("--json", "form", flag_value="json", help="Print one JSON object."),
         click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request."),
@@ -117,7 +123,7 @@ def _decorated(function: Function, options: Sequence[Callable[[Function], Functi
 @comparison_options
 @form_options
 def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **asked: Any) -> int:
-    """Tell whether MEASURE is faster or slower than BASE.
+    """Show whether MEASURE is faster or slower than BASE.
 
     An arm is one or more runs: paths, names, globs of names in quotes, or jaeger:KEY=VALUE&... for runs in a Jaeger.
     Alternate the arms when you record them, or let `scenetest-otel ab` do it.
@@ -127,7 +133,12 @@ def compare(arms: tuple[str, ...], store: str | None, jaeger: str | None, **aske
 
 
 def compared(base: Sequence[Repetition], measure: Sequence[Repetition] | None, asked: Mapping[str, Any]) -> Comparison:
-    """Compare two arms as was asked for; without a second arm put the runs of the first beside each other.
+    """Compare two arms. Without a second arm, describe the runs of the first, side by side.
+
+    Args:
+        base: the repetitions of the base.
+        measure: those of the measure; None for one arm.
+        asked: the options of the command line.
 
     Raises:
         BadInputError: an option can't be used.
@@ -142,10 +153,10 @@ def compared(base: Sequence[Repetition], measure: Sequence[Repetition] | None, a
 
 
 def check_allowed(asked: Mapping[str, Any]) -> None:
-    """Check `--allow` before anything is measured. Other names are known only from what was measured.
+    """Check `--allow` before the measurement. The names in other options can be checked only afterwards.
 
     Raises:
-        BadInputError: something that is to be allowed could not forbid a comparison.
+        BadInputError: a name in `--allow` is not a condition of the ruler or a group of them.
     """
     from opentelemetry.instrumentation.scenetest.analyse.compare import options as known
 
@@ -159,7 +170,7 @@ _FLAGS = {"sum": "--sum", "controls": "--control", "allow": "--allow"}
 
 
 def finish(comparison: Comparison, asked: Mapping[str, Any]) -> int:
-    """Print a comparison in the form that was asked for, and return the exit code."""
+    """Print a comparison in the requested format, and return the exit code."""
     code, reason = exit_code(comparison, asked["fail_slower"])
     print_as(comparison, asked["form"] or "text", code, reason)
     if asked["fail_slower"] is not None:
@@ -168,17 +179,17 @@ def finish(comparison: Comparison, asked: Mapping[str, Any]) -> int:
 
 
 def _warn_of_too_few(comparison: Comparison, fail_slower: float) -> None:
-    """Say which rows rest on too few pairs to find what `--fail-slower` is to find."""
+    """Report the rows that have too few pairs to find a slowdown of `--fail-slower`."""
     from opentelemetry.instrumentation.scenetest.render.wording import too_few_for
 
     for case in comparison.cases:
         for row in case.rows:
-            if row.role == "named" and (told := too_few_for(row, fail_slower / 100)):
-                say(f"--fail-slower {fail_slower:g}: {case.key.title}  {row.name}: {told}")
+            if row.role == "named" and (problem := too_few_for(row, fail_slower / 100)):
+                say(f"--fail-slower {fail_slower:g}: {case.key.title}  {row.name}: {problem}")
 
 
 def options(asked: Mapping[str, Any]) -> Options:
-    """Return what was asked for on the command line."""
+    """Return the options of the command line in the form that the comparison takes."""
     from opentelemetry.instrumentation.scenetest.analyse.compare.options import Options
 
     return Options(
@@ -192,7 +203,7 @@ def options(asked: Mapping[str, Any]) -> Options:
 
 
 def print_as(comparison: Comparison, form: Format, code: Exit, reason: str) -> None:
-    """Print a comparison for people, for machines or for a pull request."""
+    """Print a comparison as text, JSON or Markdown."""
     from opentelemetry.instrumentation.scenetest.render.comparison_document import document
     from opentelemetry.instrumentation.scenetest.render.comparison_json import as_json
     from opentelemetry.instrumentation.scenetest.render.comparison_markdown import markdown
@@ -208,11 +219,11 @@ def print_as(comparison: Comparison, form: Format, code: Exit, reason: str) -> N
 
 
 def exit_code(comparison: Comparison, fail_slower: float | None) -> tuple[Exit, str]:
-    """Return the exit code, and why it is not 0: by what was asked for (`--sum`, else the dispatch), in all cases.
+    """Return the exit code, and the reason if it is not 0. It depends on the rows of `--sum`, else the dispatch.
 
     Args:
-        comparison: what was found.
-        fail_slower: the slowdown in per cent from which on it is a failure; None when nobody asked.
+        comparison: the comparison.
+        fail_slower: the smallest slowdown that is a failure, in percent; None without `--fail-slower`.
     """
     from opentelemetry.instrumentation.scenetest.analyse.stats.order import Arm
     from opentelemetry.instrumentation.scenetest.analyse.stats.verdict import Verdict

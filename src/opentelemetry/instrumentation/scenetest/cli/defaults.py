@@ -1,4 +1,4 @@
-"""Defaults of a command's options from `[tool.scenetest-otel]` of the nearest `pyproject.toml`."""
+"""Reads the defaults of options from `[tool.scenetest-otel]` in the nearest `pyproject.toml`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = "scenetest-otel"
 
 
 class WithDefaults(click.Command):
-    """A command whose options take their defaults from the project that it is called in; the command line wins."""
+    """A command whose options take their defaults from `pyproject.toml`. The command line overrides them."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -27,7 +27,7 @@ class WithDefaults(click.Command):
         """Read the defaults before the command line is parsed.
 
         Raises:
-            BadInputError: the file can't be read, or sets what is no option.
+            BadInputError: the file can't be read, or has a key that is not an option.
         """
         extra["default_map"] = {**extra.get("default_map", {}), **self._defaults()}
         return super().make_context(info_name, args, parent, **extra)
@@ -41,14 +41,14 @@ class WithDefaults(click.Command):
 
 
 SETTINGS = ("allow", "cold", "control", "dir", "fail-slower", "jaeger", "margin", "resolution", "sum")
-"""What the table can set: the options of `compare`, `ab` and `report` that a project decides once."""
+"""The keys of the table: options of `compare`, `ab` and `report` that are the same for a whole project."""
 
 
 def nearest_table() -> tuple[Path | None, dict[str, Any]]:
-    """Return the nearest `pyproject.toml` upwards from the working directory, with our table of it.
+    """Return the nearest `pyproject.toml`, searching upwards from the working directory, and our table in it.
 
     Raises:
-        BadInputError: it is no TOML.
+        BadInputError: the file can't be read, or is not valid TOML.
     """
     here = Path.cwd()
     for directory in (here, *here.parents):

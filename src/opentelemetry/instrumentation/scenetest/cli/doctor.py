@@ -1,4 +1,4 @@
-"""`scenetest-otel doctor`: what would be recorded here, and what is wrong."""
+"""`scenetest-otel doctor`: checks what would be recorded here, and reports problems."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from opentelemetry.instrumentation.scenetest.runner import interpreter
 
 _STYLES = {"ok": "green", "note": "yellow", "wrong": "bold white on red"}
 _WIDE = 90
-"""From this width on the messages stand in a column of their own."""
+"""Minimum terminal width, in characters, for a separate column of messages."""
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--import", "imports_torch", is_flag=True, help="Import torch, too: this loads its device backends.")
+@click.option("--import", "imports_torch", is_flag=True, help="Also import torch. This loads its device backends.")
 @click.option("--dir", "store", metavar="DIR", help="The store of the runs, as for `run`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("command", metavar="[-- CMD...]", nargs=-1, type=click.UNPROCESSED)
 def doctor(imports_torch: bool, store: str | None, as_json: bool, command: tuple[str, ...]) -> int:
-    """Say what `run` would record here, and what is wrong.
+    """Check what `run` would record here, and report problems.
 
-    It asks the Python that CMD starts, or without CMD the one on PATH. Nothing is recorded. An endpoint gets one
-    request without spans. The exit code is 6 if something is wrong.
+    It checks the Python that CMD starts; without CMD, the Python on PATH. Nothing is recorded. The endpoint gets one
+    request without spans. The exit code is 6 if there is a problem.
     """
     python = interpreter.of_command(command) if command else interpreter.default()
     found = [

@@ -1,4 +1,4 @@
-"""How `scenetest-otel` ends: its exit codes, its last sentence, and a death by signal."""
+"""How `scenetest-otel` prints messages, flushes its output and ends by a signal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PROGRAM = "scenetest-otel"
 
 
 def say(message: str, who: str = PROGRAM) -> None:
-    """Print one sentence on standard error, if that can be written to."""
+    """Print one sentence on standard error, after the name of the command."""
     tell(f"{who}: {message}")
 
 
 def tell(line: str) -> None:
-    """Print one line on standard error, folded between words at a terminal.
+    """Print one line on standard error. On a terminal, fold it between words.
 
-    A full disk or a reader that has left never changes how a command ends.
+    Errors are ignored: a full disk or a closed pipe must not change the exit code.
     """
     if sys.__stderr__ is None:  # the caller has closed it
         return
@@ -46,13 +46,13 @@ def _folded(line: str) -> list[str]:
 
 
 def flush() -> None:
-    """Write what is left to write on standard output, if there is one."""
+    """Flush standard output, if there is one."""
     if sys.__stdout__ is not None:
         sys.__stdout__.flush()
 
 
 def flush_if_possible() -> None:
-    """The same for a command whose exit code says how something else ended."""
+    """Flush standard output and ignore errors, for a command whose exit code is that of another command."""
     try:
         flush()
     except OSError:
@@ -60,7 +60,7 @@ def flush_if_possible() -> None:
 
 
 def discard_output(*streams: int) -> None:
-    """Let the interpreter's last flush of standard streams succeed where nothing can be written to them any more."""
+    """Redirect standard streams to /dev/null, so that the interpreter's flush at exit succeeds."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         os.dup2(nowhere, stream)
@@ -68,7 +68,7 @@ def discard_output(*streams: int) -> None:
 
 
 def die_by(number: int) -> NoReturn:
-    """End this process by a signal, so that whoever waits for it sees what the command died of, without a core dump."""
+    """End this process by a signal, without a core dump, so that its parent sees the signal that killed the command."""
     flush_if_possible()
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     # 1 and not 0: a kernel that pipes its core dumps to a program heeds no limit but this one (core(5)).
@@ -77,5 +77,5 @@ def die_by(number: int) -> NoReturn:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
-    # Process 1 of a container does not die by its own signals.
+    # Process 1 of a container is not killed by its own signals.
     os._exit(128 + number)

@@ -1,4 +1,4 @@
-"""`scenetest-otel export`: one run as a file that other tools open."""
+"""`scenetest-otel export`: writes one run as a file for other tools."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from opentelemetry.instrumentation.scenetest.sources import stores
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
-@click.option("--format", "form", type=click.Choice([*FORMATS]), required=True, help="What to write.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write; else standard output.")
+@click.option("--format", "form", type=click.Choice([*FORMATS]), required=True, help="The format.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write. Default: standard output.")
 def export(run: str, store: str | None, form: str, output: Path | None) -> None:
     """Write one run as OTLP JSON lines, or as a trace for ui.perfetto.dev and chrome://tracing."""
     directory = stores.find(run, store)

@@ -1,4 +1,4 @@
-"""`scenetest-otel ingest`: adds logs with native timings to a run, or makes a run of logs alone."""
+"""`scenetest-otel ingest`: adds logs with native timings to a run, or creates a run from logs alone."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 _LOG = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 MADE_BY = "ingest"
-"""`by` in the `run.json` of a run that was made of logs alone."""
+"""Value of `by` in the `run.json` of a run that was created from logs alone."""
 
 
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("files", metavar="LOG...", nargs=-1, required=True, type=_LOG)
-@click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only, or make it there.")
+@click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only, or create it there.")
 def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
-    """Add harness logs to a run: their native timings then stand under its dispatches.
+    """Add harness logs to a run. Their native timings are then shown under its dispatches.
 
-    If RUN does not exist yet, it is made from the logs alone, with the conditions that they tell. Adding a log again
-    changes nothing.
+    If RUN does not exist yet, it is created from the logs alone, with the conditions that they contain. Adding a log
+    twice changes nothing.
     """
     directory = _existing(run, store) or _make(run, store, files)
     try:
@@ -39,13 +39,13 @@ def ingest(run: str, files: tuple[Path, ...], store: str | None) -> None:
     counts = runs.load(directory).native().counts
     again = f", {len(files) - added} of {len(files)} logs were there already" if added < len(files) else ""
     click.echo(f"{directory}: {accounting(counts) or 'no markers in its logs'}{again}")
-    # Which of the native spans are new is not known by their number.
+    # The checkpoint holds only a number of native spans, so it can't tell which of them are new.
     if added and checkpoint.forget(directory / checkpoint.NATIVE):
         click.echo(f"its native spans were delivered before; deliver them again with: scenetest-otel push {run}")
 
 
 def _add(directory: Path, files: Sequence[Path]) -> int:
-    """Add logs, and return how many were not there."""
+    """Add logs, and return how many of them are new."""
     added = 0
     for path in files:
         with path.open("rb") as file:
@@ -67,11 +67,11 @@ def _existing(run: str, store: str | None) -> Path | None:
 
 
 def _make(run: str, store: str | None, files: Sequence[Path]) -> Path:
-    told = alone.listen(files)
+    found = alone.listen(files)
     path = Path(run) if os.sep in run else stores.stores(store)[0] / run
     try:
         made = run_file.make_run(
-            str(path.parent), by=MADE_BY, command=told.command, name=path.name, started_unix_ns=told.started_unix_ns
+            str(path.parent), by=MADE_BY, command=found.command, name=path.name, started_unix_ns=found.started_unix_ns
         )
     except OSError as error:
         raise BadInputError(f"{run!r} can't be made: {error.strerror}") from error
@@ -79,7 +79,7 @@ def _make(run: str, store: str | None, files: Sequence[Path]) -> Path:
 
 
 def _write_journals(directory: Path, run_id: str) -> None:
-    """Write what all logs of a run tell together: a log of a worker belongs to the log of who forked it."""
+    """Write the journals that all logs of a run give together: the log of a worker belongs to that of its parent."""
     for name, text in alone.journals(alone.listen(logs.logs_of(directory)), run_id):
         path = directory / name
         if not path.exists() or path.read_text("ascii") != text:

@@ -1,4 +1,4 @@
-"""The file that `-o` names: whole, or as it was before."""
+"""Writes the file of `-o` atomically: afterwards it is complete, or unchanged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 @contextmanager
 def whole_file(path: Path) -> Generator[IO[str]]:
-    """Open a file for writing. It gets its name when all of it is written.
+    """Open a temporary file for writing, and rename it when it is complete.
 
-    A device or a pipe, such as `/dev/stdout`, is written to at once.
+    A device or a pipe, such as `/dev/stdout`, is written directly.
 
     Raises:
-        BadInputError: it can't be written.
+        BadInputError: the file can't be written.
     """
     try:
         if path.exists() and not path.is_file():

@@ -1,4 +1,4 @@
-"""`scenetest-otel push`: delivers what no backend has accepted yet."""
+"""`scenetest-otel push`: delivers the spans that no backend has accepted yet."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NO_ENDPOINT = (
 
 _SHOWN_PROBLEMS = 5
 _GRACE_SECONDS = 5
-"""How much longer than one attempt a background delivery may take to end: it may still be starting."""
+"""Seconds to wait for a background delivery to end, in addition to one attempt. It may still be starting."""
 
 
 @click.command()
@@ -48,10 +48,10 @@ _GRACE_SECONDS = 5
 @click.option(
     "--live",
     is_flag=True,
-    help="Also deliver the spans of processes that died before their own tracer provider had exported all.",
+    help="Also deliver live spans of processes that died before their tracer provider exported them all.",
 )
 def push(runs: tuple[str, ...], store: str | None, unsampled: bool, live: bool) -> None:
-    """Deliver what no backend has accepted yet. Without RUN: everything in all stores.
+    """Deliver the spans that no backend has accepted yet. Without RUN, deliver all runs of all stores.
 
     Configure the endpoint with the OTEL_EXPORTER_OTLP_* variables.
     """
@@ -88,20 +88,20 @@ def print_spans(directory: Path) -> None:
 def push_all(
     directories: Sequence[Path], to: Endpoint, tell: Callable[[str], None], withheld: Sequence[Selection] = ()
 ) -> None:
-    """Deliver what is left of runs.
+    """Deliver the undelivered spans of runs.
 
     Args:
-        directories: the runs.
-        to: where they go.
-        tell: takes a sentence on what was delivered.
-        withheld: which spans that are usually kept back go there, too.
+        directories: the run directories.
+        to: the endpoint.
+        tell: called with a sentence on what was delivered.
+        withheld: kinds of spans that are usually withheld, to be delivered, too.
 
     Raises:
-        Failure: something is not delivered.
+        Failure: not everything was delivered.
     """
     problems: list[str] = []
     total = Tally()
-    # Native spans are not known before the others are sent, so there is no total to show.
+    # Native spans are counted only after the others are sent, so there is no total to show.
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -134,7 +134,7 @@ def push_all(
 
 
 def _in_one_sentence(problems: Sequence[str]) -> str:
-    """Name the first problems and the last one, which may have ended it all, and count the others."""
+    """Name the first problems and the last one, which may have ended the delivery, and count the others."""
     if len(problems) <= _SHOWN_PROBLEMS:
         return "; ".join(problems)
     others = f"{len(problems) - _SHOWN_PROBLEMS} more like these"
@@ -149,11 +149,11 @@ def _push(
     progress: Progress,
     withheld: Sequence[Selection],
 ) -> str:
-    """Deliver one run and return what is wrong with that, if anything is."""
+    """Deliver one run, and return the problem; "" if there is none."""
     if delivery_state.is_measured(directory):
         return "it is still being measured, and nothing is sent meanwhile"
     written = {name for name in layout.journal_names(directory) if delivery_state.is_any_written(directory, [name])}
-    # A background delivery ends after the batch in hand. A watcher that waits for processes of the run stays.
+    # A background delivery ends after its present batch. A watcher that waits for running processes doesn't end.
     wait = 0 if written else to.timeout + _GRACE_SECONDS
     with delivery_state.DeliveryRole(directory, layout.PUSH_LOCK) as push:
         if not push.held:

@@ -1,4 +1,4 @@
-"""`scenetest-otel report`: a comparison as one HTML page."""
+"""`scenetest-otel report`: writes a comparison as one HTML page."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 )
 @comparison_options
 def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output: Path, **asked: Any) -> int:
-    """Write a page that needs no network: verdict, conditions side by side, every round a point.
+    """Write an HTML page with the verdict, the conditions side by side, and every round as a point.
 
-    Without --, the page shows the runs beside each other and judges nothing. Exit codes are those of `compare`.
+    The page needs no network. Without --, it shows the runs side by side, without a verdict. The exit codes are those
+    of `compare`.
     """
     from opentelemetry.instrumentation.scenetest.render.comparison_document import document
     from opentelemetry.instrumentation.scenetest.render.html.page import page
@@ -56,17 +57,17 @@ def report(arms: tuple[str, ...], store: str | None, jaeger: str | None, output:
 
 
 def _in_one_sentence(shown: Document) -> str:
-    """Return why the exit code is not 0, and the way out."""
+    """Return why the exit code is not 0, and what to do."""
     if shown.ruler.comparable:
         return shown.ending
     differ = [one.attribute for one in shown.refusal.rows]
     more = f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
     verb = "differs or is unknown" if len(differ) == 1 else "differ or are unknown"
     why = [f"{', '.join(differ[:_NAMED])}{more} {verb}"] if differ else []
-    told = "; ".join([*why, *shown.unrecorded])
+    reasons = "; ".join([*why, *shown.unrecorded])
     allowed = "KEY" if differ else ALLOW_NOT_RECORDED
-    way_out = f"The page shows them; to accept it, add --allow {allowed}. (exit {shown.exit_code})"
-    return f"{shown.headline}, so no verdict: {told}. {way_out}"
+    hint = f"The page shows them; to accept it, add --allow {allowed}. (exit {shown.exit_code})"
+    return f"{shown.headline}, so no verdict: {reasons}. {hint}"
 
 
 _NAMED = 3

@@ -1,4 +1,4 @@
-"""`scenetest-otel run`: one command and every Python process below it, recorded as one run."""
+"""`scenetest-otel run`: runs one command, and records it and every Python process below it as one run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOTHING_RECORDED = (
     "--dir", "store", metavar="DIR", help=f"The store: default ${layout.STORE_VARIABLE}, {layout.LOCAL_STORE}."
 )
 @click.option("--name", metavar="NAME", help="Name of the run: default its time and the name of the script.")
-@click.option("--deliver-later", is_flag=True, hidden=True, help="Leave the delivery to whoever started this run.")
+@click.option("--deliver-later", is_flag=True, hidden=True, help="Leave the delivery to the caller.")
 @click.option("--arm", hidden=True, help="What `ab` records of the arm, as JSON.")
 @click.option("--tty", is_flag=True, help="Give the command a terminal.")
 @click.option("--require-record", is_flag=True, help="Exit with 6 if the command succeeds and nothing was recorded.")
@@ -67,7 +67,7 @@ def run(
         recording = _Recording(directory, tty, command)
         ended = recording.run()
     except BaseException as error:
-        # Nothing was run. The watcher finds its directory gone.
+        # The command was not run. The watcher ends when its directory is gone.
         shutil.rmtree(directory, ignore_errors=True)
         if isinstance(error, Failure) or not isinstance(error, Exception):
             raise
@@ -78,7 +78,7 @@ def run(
             _summarise(directory, ended)
             _tell_delivery(directory)
     except KeyboardInterrupt:
-        # Whoever interrupts us now has no interest in the rest.
+        # The user interrupted the summary, so skip the rest.
         pass
     except Exception as error:
         say(_fault(error))
@@ -91,7 +91,7 @@ def run(
 
 
 def _fault(error: Exception) -> str:
-    return f"a fault of its own: {type(error).__name__}: {error}"
+    return f"internal error: {type(error).__name__}: {error}"
 
 
 def _make_run(store: str, name: str | None, command: Sequence[str], facts: Mapping[str, object]) -> str:
@@ -128,18 +128,18 @@ class _Recording:
         self._command = command
         self._run_file = HeldRunFile(directory)
         _warn_of_endpoint()
-        # Before the command, so that no process of it has to; it outlives a run that is killed.
+        # Start the watcher before the command, so that no measured process has to. It survives if we are killed.
         handover.start(directory)
         self._output = _output(directory, tty)
         self._harvest = Harvest(directory)
 
     def run(self) -> int:
-        """Run the command and return its exit code, or the negative number of the signal that it died of."""
+        """Run the command, and return its exit code, or the negative number of the signal that killed it."""
         environment = {**os.environ, layout.RUN_VARIABLE: self._directory}
         return supervise(self._command, environment, self._output, self._harvest.look)
 
     def conclude(self, ended: int) -> None:
-        """Record how the command ended, show the rest of its output, and say what is missing in the run."""
+        """Record how the command ended, show the rest of its output, and report what is missing in the run."""
         code, killed_by = (ended, None) if ended >= 0 else (128 - ended, -ended)
         dirty = checkouts.dirty(Path(self._directory))
         problems: list[str] = []
@@ -154,7 +154,7 @@ class _Recording:
 
 
 def _warn_of_endpoint() -> None:
-    """Say now, not when the run has ended, that its spans can't be sent as things are."""
+    """Warn before the run if its spans can't be sent with the present settings."""
     if not destination.has_endpoint():
         return
     from opentelemetry.instrumentation.scenetest.deliver import endpoint, tls
@@ -180,10 +180,10 @@ def _is_recorded(directory: str) -> bool:
 
 
 def _summarise(directory: str, ended: int) -> None:
-    """Print what was recorded. What goes wrong here leaves the command's own exit code as it is."""
+    """Print a summary of the run. Problems don't change the exit code."""
     if not layout.journal_names(directory):
         how = f"exit code {ended}" if ended >= 0 else f"signal {-ended}"
-        # A command that fails early records nothing, and its own messages say why.
+        # A command that fails early records nothing. Its own messages explain the failure.
         say(_NOTHING_RECORDED if ended == 0 else f"the command ended with {how} before a case or a dispatch began")
         return
     from opentelemetry.instrumentation.scenetest.cli.show import print_summary
@@ -209,7 +209,7 @@ def _print_spans(directory: Path) -> None:
 
 
 def _tell_delivery(directory: str) -> None:
-    """Say where the spans went: the watcher delivers now that all processes of the run have ended."""
+    """Report where the spans went. The watcher delivers them after all processes of the run have ended."""
     from opentelemetry.instrumentation.scenetest.deliver import withheld
 
     if not layout.journal_names(directory) or handover.is_later(directory):

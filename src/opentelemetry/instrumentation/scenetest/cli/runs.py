@@ -1,4 +1,4 @@
-"""`scenetest-otel runs`: the stored runs, and how to remove some."""
+"""`scenetest-otel runs`: lists the stored runs, and removes some."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class ListedRun:
     """One stored run in the list.
 
     Attributes:
-        name: name of its directory; what commands take.
-        started: when, in ISO 8601; None where it was not recorded.
-        verdict: as `show` has it; `EMPTY` where nothing was recorded.
-        ruler: the one ruler of its dispatches, `unknown`, or how many there are.
-        cases: how many cases were recorded.
-        outcome: exit code of the command, `running`, or `-` where nobody waited for it.
-        delivered: whether a backend has accepted all of it.
-        bytes: size of its files.
+        name: name of its directory, which the commands accept.
+        started: start time in ISO 8601; None if it was not recorded.
+        verdict: the verdict of `show`; `EMPTY` if nothing was recorded.
+        ruler: the ruler of its dispatches, `unknown`, or the number of rulers.
+        cases: number of recorded cases.
+        outcome: exit code of the command, `running`, or `-` if it is unknown.
+        delivered: whether a backend has accepted all spans.
+        bytes: size of its files in bytes.
         path: its directory.
     """
 
@@ -62,7 +62,7 @@ class ListedRun:
 
 @click.group(invoke_without_command=True)
 @click.option("--dir", "store", metavar="DIR", help="List this store only.")
-@click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="How many; 0 for all.")
+@click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="Number of runs; 0 for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @click.pass_context
 def runs(context: click.Context, store: str | None, count: int, as_json: bool) -> None:
@@ -87,10 +87,10 @@ def runs(context: click.Context, store: str | None, count: int, as_json: bool) -
 @runs.command()
 @click.argument("names", metavar="[RUN]...", nargs=-1, shell_complete=complete_runs)
 @click.option("--dir", "store", metavar="DIR", help="Look for runs in this store only.")
-@click.option("--older-than", "age", metavar="AGE", help="Only those that began longer ago: 12h, 30d, 8w.")
-@click.option("--larger-than", "size", metavar="SIZE", help="Only those whose files are larger: 500K, 20M, 1G.")
+@click.option("--older-than", "age", metavar="AGE", help="Only runs that began longer ago, such as 12h, 30d or 8w.")
+@click.option("--larger-than", "size", metavar="SIZE", help="Only runs with larger files, such as 500K, 20M or 1G.")
 @click.option("--undelivered", is_flag=True, help="Also remove runs that are not delivered.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
 @click.pass_obj
 def rm(
     outer: str | None,
@@ -101,9 +101,9 @@ def rm(
     undelivered: bool,
     dry_run: bool,
 ) -> None:
-    """Remove runs: by name, by a glob of names in quotes, by age or by size.
+    """Remove runs by name, by a glob of names in quotes, by age or by size.
 
-    Runs that are not delivered, or are still being measured, are kept and named. The exit code is then 6.
+    Runs that are not delivered, or are still being measured, are kept and listed. The exit code is then 6.
     """
     if not names and age is None and size is None:
         raise BadInputError("say which runs: a name, '*', --older-than AGE or --larger-than SIZE")
@@ -139,7 +139,7 @@ def _why_kept(directory: Path, undelivered: bool) -> str:
 
 def _remove(directory: Path) -> None:
     if directory.is_symlink():
-        raise BadInputError(f"{str(directory)!r} is a link to a run: remove what it leads to")
+        raise BadInputError(f"{str(directory)!r} is a symbolic link to a run: remove its target")
     try:
         with delivery_state.DeliveryRole(directory, layout.DELIVERY_LOCK) as role:
             if not role.held:
@@ -195,7 +195,7 @@ def _size(directory: Path) -> int:
 def _file_size(path: Path) -> Iterator[int]:
     try:
         yield path.lstat().st_size
-    except OSError:  # it went away meanwhile
+    except OSError:  # it was deleted in the meantime
         return
 
 

@@ -1,4 +1,4 @@
-"""`scenetest-otel show`: one run, the verdict first."""
+"""`scenetest-otel show`: prints one run, the verdict first."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from opentelemetry.instrumentation.scenetest.sources import runs, stores
 @click.option("--dir", "store", metavar="DIR", help="Look for the run in this store only.")
 @click.option("--conditions", "with_conditions", is_flag=True, help="List every condition and how it was observed.")
 @click.option("--native", "with_native", is_flag=True, help="Show the harness's native timings as a tree.")
-@click.option("--line", "as_line", is_flag=True, help="Print one line: the verdict, the rulers, where the run is.")
+@click.option("--line", "as_line", is_flag=True, help="Print one line: the verdict, the rulers, the run directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
-@click.option("--require", type=click.Choice(["clean"]), help="Exit with 6 if the verdict is another one.")
+@click.option("--require", type=click.Choice(["clean"]), help="Exit with 6 if the verdict is a different one.")
 def show(
     run: str | None,
     store: str | None,
@@ -36,10 +36,10 @@ def show(
     as_json: bool,
     require: str | None,
 ) -> None:
-    """Show one run: its verdict, its conditions, its cases. Without RUN: the newest.
+    """Show one run: its verdict, its conditions, its cases. Without RUN, show the newest.
 
-    RUN is the path of a run directory or the name of a stored run. A name means the newest run of that name; NAME@1 is
-    the oldest one.
+    RUN is the path of a run directory or the name of a stored run. If several runs have that name, it means the newest;
+    NAME@1 is the oldest.
     """
     loaded = runs.load(stores.find(run, store) if run else stores.newest(store))
     if as_json:
@@ -61,18 +61,18 @@ def show(
 def _line(run: Run) -> str:
     found = contamination.verdict(run)
     rulers = {dispatch.ruler for process in run.processes for _, dispatch in process.all_dispatches()}
-    told = f"ruler {', '.join(sorted(rulers))}" if len(rulers) < _SHOWN_RULERS else f"{len(rulers)} rulers"
-    return plain(f"{found.word}  {found.reason}; {told}; {run.path}")
+    shown = f"ruler {', '.join(sorted(rulers))}" if len(rulers) < _SHOWN_RULERS else f"{len(rulers)} rulers"
+    return plain(f"{found.word}  {found.reason}; {shown}; {run.path}")
 
 
 _SHOWN_RULERS = 3
 
 
 def print_summary(directory: Path) -> None:
-    """Print a run on standard error, as `scenetest-otel run` does at its end.
+    """Print a run on standard error, at the end of `scenetest-otel run`.
 
     Raises:
-        BadInputError: nothing was recorded in it.
+        BadInputError: nothing was recorded in the run.
     """
     loaded = runs.load(directory)
     run_text.print_run(console(stderr=True), loaded, NativeView(loaded.native()))

@@ -1,1 +1,1 @@
-"""Runs and comparisons as text, JSON, Markdown, HTML, Perfetto traces and OTLP files."""
+"""Renders runs and comparisons as text, JSON, Markdown, HTML, Perfetto traces and OTLP files."""

@@ -1,4 +1,4 @@
-"""What torch's backend autoload costs, in one line a case: what was measured, and nothing else."""
+"""Renders the cost of torch's backend autoload, in one line per case."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OUTCOME = "torch.backend_autoload.outcome"
 
 
 def cost(comparison: Comparison) -> Iterable[str]:
-    """Yield the answer to "what does autoload cost me?", a line a case.
+    """Yield the cost of the autoload, one line per case.
 
     Args:
-        comparison: the base without autoload, the measure with it, of the same ruler otherwise.
+        comparison: the base without autoload, the measure with it, and otherwise the same ruler.
     """
     for case in comparison.cases:
         title = f"{case.key.title}: " if len(comparison.cases) > 1 else ""
@@ -43,7 +43,7 @@ def _on_the_row(row: Row) -> str:
 
 
 def _on_the_import(case: CaseRows) -> str:
-    """Return what the entry points of the backends took: the part of `import torch` that autoload adds."""
+    """Return the time of the backends' entry points, which is what the autoload adds to `import torch`."""
     processes = [one.rounds[-1].conditions for one in case.repetitions[Arm.MEASURE]]
     durations = [seconds for one in processes if isinstance(seconds := one.get(DURATION), float)]
     nothing = "; no backend is installed that it could load" if _all(processes, OUTCOME, "no_backend") else ""

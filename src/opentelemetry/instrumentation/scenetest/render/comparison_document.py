@@ -1,7 +1,4 @@
-"""A comparison as plain data: everything that any form says about it, in numbers and in words.
-
-It is built once. Text, Markdown, JSON and HTML only lay it out, so that no form knows more than another.
-"""
+"""A comparison as plain data, in numbers and in words. All formats only lay it out, so they have the same content."""
 
 from __future__ import annotations
 
@@ -30,9 +27,9 @@ class ConditionRow:
 
     Attributes:
         attribute: the condition.
-        values: what each group of runs has.
-        differs: they do not all have the same.
-        why: why that matters; empty for context.
+        values: the value of each group of runs.
+        differs: whether the values differ.
+        why: why a difference matters; empty for context.
     """
 
     attribute: str
@@ -43,10 +40,10 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Conditions side by side: those that differ come first.
+    """A table of conditions. Those that differ come first.
 
     Attributes:
-        titles: the groups of runs.
+        titles: the groups of runs, which are the columns.
         rows: the conditions.
     """
 
@@ -56,11 +53,15 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Ruler:
-    """Whether the ruler is the same, with the values by run.
+    """Whether the rulers are the same.
 
     Attributes:
-        same: nothing differs, and everything was recorded.
-        comparable: it is the same, or everything that differs was allowed.
+        same: whether nothing differs and everything was recorded.
+        comparable: whether they are the same, or every difference was allowed.
+        differences: the differing conditions that forbid a comparison, with their values by run; `allowed` those that
+            were allowed.
+        not_recorded: number of conditions that were not recorded, by run; `not_recorded_allowed` whether that is
+            allowed.
     """
 
     same: bool
@@ -73,13 +74,13 @@ class Ruler:
 
 @dataclass(frozen=True)
 class LeftOutDocument:
-    """Something that was measured and is not used.
+    """A measurement that is not used.
 
     Attributes:
-        arm: of which arm it is; None where it concerns both.
+        arm: its arm; None if it concerns both.
         what: the run or the case.
         reason: why it is not used.
-        text: both as one line.
+        text: `what` and `reason` as one line.
     """
 
     arm: str | None
@@ -90,15 +91,15 @@ class LeftOutDocument:
 
 @dataclass(frozen=True)
 class RowDocument:
-    """One row: its numbers, and the same in words.
+    """One row of a case, in numbers (described in docs/reference/compare.md) and in words.
 
     Attributes:
-        head: what it rests on: pairs, order, rounds.
+        head: the pairs, their order and the rounds that it is based on.
         text: the verdict as a sentence.
         estimate: delta of the minima with its interval; empty without one.
-        median_estimate: the same of the medians.
+        median_estimate: the same for the medians.
         agreement: how many pairs agree; empty without a pair.
-        lines: everything else that is to be said.
+        lines: all further remarks, one per line.
     """
 
     name: str
@@ -131,15 +132,15 @@ class CaseDocument:
     """One case.
 
     Attributes:
-        key: what tells it from other cases.
-        title: as a reader knows it.
-        pressure: mean CPU pressure by arm; null where it was not recorded.
-        pressure_text: the same in words; empty where it was not recorded.
-        overhead: what an empty dispatch reads as by arm; null where it was not recorded.
-        overhead_text: the same in words; empty where it was not recorded.
+        key: the fields that identify the case.
+        title: its name for readers.
+        pressure: mean CPU pressure by arm; None if it was not recorded.
+        pressure_text: the same in words; empty if it was not recorded.
+        overhead: the recorded duration of an empty dispatch by arm; None if it was not recorded.
+        overhead_text: the same in words; empty if it was not recorded.
         rows: its rows.
-        parts: what `series` is of.
-        series: by arm, every round with what became of it, for figures.
+        parts: the spans whose times `series` adds up.
+        series: every round by arm, with its use, for figures.
     """
 
     key: Mapping[str, Any]
@@ -159,25 +160,25 @@ class Document:
 
     Attributes:
         headline: the first words.
-        ending: how it ends, with the exit code; empty for 0.
+        ending: the last sentence, with the exit code; empty for exit code 0.
         exit_code: the exit code.
-        verdict: of what was asked for, one a case.
-        summary: what was measured under, in a line.
-        warnings: what a reader must know before any number.
-        stamps: what was allowed; it goes with every number.
-        notes: what else differs.
+        verdict: the verdicts on the named rows, one per case.
+        summary: the most important conditions, in one line.
+        warnings: warnings to show before any number.
+        stamps: the differences that were allowed. They must be shown with every number.
+        notes: the context that differs, in words.
         ruler: whether the rulers are the same.
         refusal: the conditions that forbid a comparison.
-        unrecorded: what was not recorded and forbids a comparison, in words.
+        unrecorded: the unrecorded conditions that forbid a comparison, in words.
         sheet: all conditions of the ruler.
         context_sheet: all context.
         context: the context that differs, by arm.
         runs: the runs of each arm.
-        left_out: everything that was measured and is not used.
+        left_out: all measurements that are not used.
         unmatched: the cases that only one arm has.
-        options: what was asked for.
+        options: the options of the comparison.
         cases: the cases.
-        judged: False where runs are only put beside each other.
+        judged: whether there are verdicts; False if runs are only shown side by side.
     """
 
     headline: str
@@ -203,12 +204,12 @@ class Document:
 
 
 def document(comparison: Comparison, code: Exit = Exit.DONE, reason: str = "") -> Document:
-    """Return everything that is to be said about a comparison.
+    """Return a comparison as plain data.
 
     Args:
-        comparison: what was found.
+        comparison: the comparison.
         code: the exit code of the command.
-        reason: why it is that, as a sentence without its full stop.
+        reason: the reason for the exit code, as a sentence without its full stop; "" for exit code 0.
     """
     found = comparison.gate
     return Document(
@@ -381,7 +382,7 @@ def _head(row: Row) -> str:
 
 
 def _figures(row: Row) -> Iterable[str]:
-    """The estimates of minimum and median with their intervals, and what these runs could have told."""
+    """Yield the estimates of minimum and median with their intervals, and the smallest shift that could be found."""
     evidence = row.evidence
     if evidence.minimum is None or evidence.median is None:
         return

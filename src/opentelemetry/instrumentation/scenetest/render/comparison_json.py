@@ -9,9 +9,9 @@ from opentelemetry.instrumentation.scenetest.render.comparison_document import D
 
 
 def as_json(document: Document) -> dict[str, Any]:
-    """Return a comparison as the object that `compare --json` prints; docs/reference/compare.md says what it holds.
+    """Return a comparison as the object that `compare --json` prints. docs/reference/compare.md describes it.
 
-    The single rounds, which are there for figures, are left out: there may be a hundred thousand.
+    It leaves out the single rounds, which only figures need: there may be 100,000 of them.
     """
     found = asdict(replace(document, cases=[replace(case, series={}) for case in document.cases]))
     for case in found["cases"]:

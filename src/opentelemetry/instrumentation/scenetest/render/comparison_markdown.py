@@ -12,7 +12,7 @@ from opentelemetry.instrumentation.scenetest.render.plain import plain
 
 
 def markdown(document: Document) -> str:
-    """Return a comparison as Markdown: one table a case, the refusal or the ruler above."""
+    """Return a comparison as Markdown: first the refusal or the verdicts, then one table per case."""
     return "\n".join(_markdown(document)) + "\n"
 
 
@@ -81,7 +81,7 @@ def _case(case: CaseDocument) -> Iterable[str]:
 
 
 def pairs(row: RowDocument) -> Iterable[str]:
-    """Yield the pairs of a row in words, one a line."""
+    """Yield the pairs of a row in words, one per line."""
     for pair in row.pairs:
         base, measure = wording.duration(pair["base_ns"]), wording.duration(pair["measure_ns"])
         yield f"{pair['base_run']} {base}, {pair['measure_run']} {measure}"

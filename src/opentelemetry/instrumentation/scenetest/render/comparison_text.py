@@ -1,4 +1,4 @@
-"""What `compare` prints for people: the refusal or the verdicts first, then every number that they rest on."""
+"""Prints a comparison as text: first the refusal or the verdicts, then the numbers behind them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _PAIRS_A_LINE = 8
 _LABEL, _NUMBER = 10, 9
 """Widths of the first column of the pairs, and of the others."""
 _DEEPER = 4
-"""Where the other lines of a folded one begin."""
+"""Indent of the continuation lines of a folded line."""
 
 
 def print_comparison(console: Console, document: Document) -> None:
-    """Print a comparison, or why there is none."""
+    """Print a comparison, or the reasons against one."""
     for warning in document.warnings:
         print_line(console, plain(f"WARNING  {warning}"), indent=_DEEPER, style=_NO_ANSWER)
     beside = f"  {plain(document.summary)}" if document.ruler.comparable else ""
@@ -79,15 +79,15 @@ def _print_case(console: Console, case: CaseDocument) -> None:
     print_line(console, plain(case.title), style="bold")
     if case.overhead_text:
         print_line(console, f"  {case.overhead_text}", style="dim", indent=_DEEPER)
-    told: set[str] = set()
+    printed: set[str] = set()
     for row in case.rows:
         print_line(console, plain(f"  {row.head}"), indent=_DEEPER)
         _print_pairs(console, row)
         for line in row.lines:
             print_line(console, plain(f"    {line}"), indent=_DEEPER + 2)
-        if row.text not in told:  # "too few pairs" holds for all rows, and is said once
+        if row.text not in printed:  # print "too few pairs", which applies to all rows, only once
             print_line(console, Text("  ") + _verdict(row), indent=_DEEPER + 2)
-        told.add(row.text)
+        printed.add(row.text)
 
 
 def _print_pairs(console: Console, row: RowDocument) -> None:

@@ -1,6 +1,6 @@
-"""Lines and tables at the width of the reader's terminal. Nothing is cut: a number that is cut reads as another one.
+"""Prints lines and tables that fit the terminal. Nothing is cut off, because a shortened number looks like another one.
 
-A line that is too long goes on in the next one, between words. A table that is too wide becomes a list.
+A line that is too long is folded between words. A table that is too wide is printed as a list.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.text import Text
 
 _GAP = 2
 _DEEPER = 2
-"""How much further to the right the cells of a row stand in a list."""
+"""Additional indent of the cells of a row that is printed as a list."""
 _WORD = re.compile(r"\s*\S+(?: %\S*)?\s*")
 
 
@@ -27,9 +27,9 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        cells: one for each column.
-        style: of the row.
-        note: a line below the row.
+        cells: one cell for each column.
+        style: style of the row.
+        note: a line below the row; empty for none.
     """
 
     cells: Sequence[str | Text]
@@ -38,14 +38,14 @@ class TableRow:
 
 
 def print_line(console: Console, line: str | Text, *, indent: int = 0, style: str = "", end: str = "") -> None:
-    """Print a line, folded between words where the terminal is narrow.
+    """Print a line, folded between words if the terminal is too narrow.
 
     Args:
-        console: where to.
+        console: the console.
         line: the text.
-        indent: where its other lines begin.
-        style: of all of it.
-        end: what each line but the last ends with, such as the backslash of a shell.
+        indent: indent of the continuation lines.
+        style: style of the whole text.
+        end: end of each line except the last, such as the backslash of a shell.
     """
     text = line.copy() if isinstance(line, Text) else Text(line)
     if style:
@@ -61,7 +61,7 @@ def print_line(console: Console, line: str | Text, *, indent: int = 0, style: st
 
 
 def _folds(line: str, width: int, indent: int) -> Iterator[int]:
-    """Yield where the other lines of a line begin: each before a word. A word is never divided."""
+    """Yield the positions of the words that begin a continuation line. A word is never divided."""
     at, begins = 0, True
     for word in _WORD.finditer(line):
         if not begins and at + cell_len(word[0].rstrip()) > width:
@@ -81,17 +81,17 @@ def print_table(
     stacked: bool = False,
     widest: int = _UNLIMITED,
 ) -> None:
-    """Print a table, or a list where it is wider than the terminal.
+    """Print a table, or a list if the table is wider than the terminal.
 
     Args:
-        console: where to.
-        titles: of the columns; "" for a column that needs none.
-        rows: the rows. What the first column holds is the name of the row.
-        indent: cells to the left of it.
-        numbers: the columns whose cells end below each other.
-        title_style: of the titles.
-        stacked: whether a list has a line for each cell, as long texts need.
-        widest: a cell that is wider than this does not widen its column.
+        console: the console.
+        titles: titles of the columns; "" for a column without a title.
+        rows: the rows. The first column is the name of the row.
+        indent: indent of the table, in characters.
+        numbers: indexes of the right-aligned columns.
+        title_style: style of the titles.
+        stacked: whether a list has one line for each cell, for long texts.
+        widest: a cell wider than this doesn't widen its column.
     """
     texts = [[Text(cell) if isinstance(cell, str) else cell for cell in row.cells] for row in rows]
     heads = [Text(title) for title in titles]

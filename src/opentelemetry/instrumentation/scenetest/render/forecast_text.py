@@ -1,4 +1,4 @@
-"""What is known while pairs are still being measured, in one sentence each."""
+"""Sentences on the progress of `ab --find`: how many pairs are needed, and what was found so far."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from opentelemetry.instrumentation.scenetest.render import wording
 from opentelemetry.instrumentation.scenetest.render.durations import clock
 
 _WORTH_TELLING = 0.8
-"""Other numbers of rounds are told of where they cost less than this share."""
+"""Advise a different number of rounds only if it takes less than this share of the time."""
 
 
 def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float, title: str = "") -> str:
-    """Return how many pairs find the shift, how long they take, and what is known so far.
+    """Return how many pairs find the shift, how long they take, and the estimate so far.
 
     Args:
         row: the row with the largest scatter.
         plan: the plan after the last pair.
-        reachable: how many pairs the limits allow in all.
-        pair_seconds: how long a pair takes.
-        title: its case, where there are several.
+        reachable: how many pairs the limits allow in total.
+        pair_seconds: duration of a pair, in seconds.
+        title: the case of the row; "" if there is only one case.
     """
     minimum, pairs = row.evidence.minimum, row.evidence.order.pairs
     if minimum is None or plan.need is None:
@@ -41,7 +41,7 @@ def forecast(row: Row, plan: Plan, reachable: int, pair_seconds: float, title: s
 
 
 def missed(row: Row, plan: Plan) -> str:
-    """Return what the pairs that were measured find, and how many it takes; "" where they find the shift.
+    """Return what the measured pairs find, and how many would be needed; "" if they find the shift.
 
     Args:
         row: the row with the largest scatter.
@@ -65,7 +65,7 @@ def _found(row: Row, scatter: float, pairs: int) -> str:
 
 
 def advice(effort: Effort) -> str:
-    """Return how rounds and processes should be traded, where that saves much; else ""."""
+    """Return advice on fewer or more rounds per process if that saves much time; else ""."""
     costs = f"a process takes {effort.start:.1f} s and {1000 * effort.each:.3g} ms a round"
     share = f"{100 * (1 - effort.within):.0f} % of the variance is between processes"
     if effort.best_seconds <= _WORTH_TELLING * effort.seconds and effort.best_rounds < effort.rounds:

@@ -1,4 +1,4 @@
-"""What `show` prints of the native timings: the users' figures, the tree of spans, what became of the markers."""
+"""Prints the native timings for `show`: the figures, the tree of spans, and how many markers were used."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from opentelemetry.instrumentation.scenetest.render.show_columns import FIGURES,
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _LABELS = {"control plane": "control plane/pass"}
-"""The control plane is a sum within a pass; two passes of one dispatch are never added."""
+"""The control plane is a sum within one pass. Several passes of one dispatch are never added."""
 
 
 class NativeView:
-    """The native records of a run by the dispatch or case that they stand under."""
+    """The native records of a run, by the dispatch or case that they belong to."""
 
     def __init__(self, native: Native[Enclosing]) -> None:
         self.counts = native.counts
@@ -36,7 +36,7 @@ class NativeView:
                 self._passes[each.window.owner.span.span_id].append(each)
 
     def figures(self, owners: Iterable[Span]) -> list[tuple[str, dict[str, float]]]:
-        """Return the users' figures over all passes of these dispatches, where they were measured."""
+        """Return the figures over all passes of these dispatches, if there are any."""
         if not self._passes:
             return []
         of_owners = [each for owner in owners for each in self._passes.get(owner.span_id, ())]
@@ -44,7 +44,7 @@ class NativeView:
         return [(_LABELS.get(column, column), figures(values)) for column, values in found.items() if values]
 
     def print_tree(self, console: Console, owners: Sequence[Span], title: str = "native") -> None:
-        """Print the native spans of these dispatches as a tree: count, figures, share of the span above."""
+        """Print the native spans of these dispatches as a tree: count, figures, share of the parent span."""
         if not self._spans:
             return
         root = tree(placed for owner in owners for placed in self._spans.get(owner.span_id, ()))
@@ -70,7 +70,7 @@ class NativeView:
 
 
 def accounting(counts: Counts) -> str:
-    """Return in a line what became of the markers of a run; empty where its logs hold none."""
+    """Return in one line how many markers of a run were used; empty if its logs have none."""
     if not counts.seen and not counts.dropped:
         return ""
     words = [

@@ -1,4 +1,4 @@
-"""A run as OTLP JSON lines, by the official encoder."""
+"""Writes a run as OTLP JSON lines, with the official encoder."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from opentelemetry.instrumentation.scenetest.errors import BadInputError
 
 
 def write(directory: Path, run: Mapping[str, Any], stream: IO[str]) -> int:
-    """Write all spans of a run, a batch in each line, and return how many there are.
+    """Write all spans of a run, one batch per line, and return the number of spans.
 
     Args:
         directory: the run directory.
         run: the fields of `run.json`.
-        stream: where to write to.
+        stream: the output.
 
     Raises:
         BadInputError: the encoder is not installed.

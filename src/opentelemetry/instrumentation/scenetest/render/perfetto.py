@@ -1,4 +1,4 @@
-"""A run in the Trace Event Format, which ui.perfetto.dev and chrome://tracing open."""
+"""Writes a run in the Trace Event Format, for ui.perfetto.dev and chrome://tracing."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from opentelemetry.instrumentation.scenetest.native.place import Native
 from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 _NS_PER_US = 1000
-# Above every thread id of Linux (2^22), and apart from the numbered lanes of what was recorded.
+# Above all thread ids of Linux (below 2^22), so that they never equal the lane numbers of recorded spans.
 _NATIVE_LANES = 1 << 23
 _DEVICE_LANES = 1 << 24
 
 
 def write(run: Run, stream: IO[str]) -> None:
-    """Write the run as one trace object, an event at a time, so that memory does not grow with it.
+    """Write the run as one trace object. Events are written one by one, so memory doesn't grow with the run.
 
-    Timestamps are microseconds of `CLOCK_MONOTONIC`, fractions kept, so that processes of one host line up. What never
-    returned is an instant at its start, marked as what it is.
+    Timestamps are microseconds of `CLOCK_MONOTONIC` with fractions, so that the processes of one host line up. A span
+    without an end is an instant event at its start, with its outcome in `args`.
 
     Raises:
         OSError: the stream can't be written.
@@ -56,12 +56,12 @@ def _process_events(process: Process) -> Iterator[dict[str, Any]]:
 
 
 def lanes(spans: Iterable[Span]) -> Iterator[tuple[int, Span]]:
-    """Give each span the first lane in which it overlaps none without lying wholly inside it.
+    """Assign each span to the first lane in which it only nests, and overlaps no span partly.
 
-    A track holds only events that nest; dispatches of several threads need not.
+    The events of one track must nest. Dispatches of several threads may overlap.
 
     Args:
-        spans: in the order of their starts, of those that start together the longest first.
+        spans: sorted by start; of spans with the same start, the longest first.
     """
     open_ends: list[list[int]] = []
     for span in spans:
@@ -85,7 +85,7 @@ def _spans(process: Process) -> Iterator[Span]:
 
 
 def _in_order(dispatches: Iterable[Span]) -> Iterator[Span]:
-    """Yield dispatches, which are in the order of their starts, so that those that start together are in order."""
+    """Yield dispatches sorted by start, with those of the same start in the order that `lanes` needs."""
     for _, together in groupby(dispatches, key=lambda span: span.start_ns):
         yield from sorted(together, key=_order)
 
@@ -95,7 +95,7 @@ def _order(span: Span) -> tuple[int, int]:
 
 
 def _native_events(native: Native[Enclosing]) -> Iterator[dict[str, Any]]:
-    """The native spans on the lanes of the processes and threads that wrote them, device spans on one beside."""
+    """Yield the native spans, on lanes by process and thread, with separate lanes for device spans."""
     named: set[tuple[int, int]] = set()
     for placed in native.spans:
         if placed.start_ns is None:

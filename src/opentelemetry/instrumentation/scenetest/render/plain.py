@@ -1,6 +1,6 @@
-"""Text that others wrote, in each form of output: names of runs and cases, conditions, answers of a server.
+"""Escapes foreign text for each output format: names of runs and cases, conditions, answers of a server.
 
-One function for each form, applied where text enters the output.
+There is one function per format. Apply it where the text enters the output.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ import json
 import re
 
 _MARKDOWN = re.compile(r"[\\`*<>|\[\]]|(?<!\w)_|_(?!\w)")
-"""Within a word `_` is nothing special (GitHub Flavored Markdown, 6.2)."""
+"""Inside a word, `_` has no special meaning (GitHub Flavored Markdown, 6.2)."""
 
 
 def plain(text: str) -> str:
-    """Return text that can't drive the reader's terminal or break the line."""
+    """Escape control characters, so that the text can't control the terminal or break the line."""
     return text if text.isprintable() else "".join(map(_printable, text))
 
 
 def markdown(text: str) -> str:
-    """Return text that Markdown prints as it is, and that stays in its cell of a table."""
+    """Escape text so that Markdown shows it literally, also inside a table cell."""
     return _MARKDOWN.sub(r"\\\g<0>", plain(text))
 
 
 def script(data: object) -> str:
-    """Return data as JSON for a script element of HTML, of which it can't become a part itself.
+    """Return data as JSON that can't end the HTML script element around it.
 
-    HTML Living Standard, 4.12.1.3: `<!--`, `<script` and `</script` change how the rest is read.
+    HTML Living Standard, 4.12.1.3: `<!--`, `<script` and `</script` change how the rest is parsed.
     """
     return json.dumps(data).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

@@ -1,4 +1,4 @@
-"""A terminal that texts of others can't drive."""
+"""A console that foreign text can't control."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from opentelemetry.instrumentation.scenetest.render.plain import plain
 
 
 class PlainConsole(Console):
-    """A console that prints no control character which is not the console's own."""
+    """A console that escapes all control characters except its own."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render something, with the control characters of its texts escaped."""
+        """Render an object, and escape the control characters in its text."""
         for segment in super().render(renderable, options):
             if segment.control is not None or segment.text.isprintable():
                 yield segment
@@ -26,8 +26,8 @@ class PlainConsole(Console):
 
 
 def console(*, stderr: bool = False) -> PlainConsole:
-    """Return a console as wide as the reader's terminal; elsewhere, as in a file, lines have any length."""
-    stream: TextIO | None = sys.stderr if stderr else sys.stdout  # None where the caller has closed it
+    """Return a console as wide as the terminal. In a file or pipe, the length of lines is not limited."""
+    stream: TextIO | None = sys.stderr if stderr else sys.stdout  # None if the caller has closed it
     width = None if stream is not None and stream.isatty() else _UNLIMITED
     return PlainConsole(stderr=stderr, soft_wrap=True, highlight=False, markup=False, width=width)
 

@@ -1,4 +1,4 @@
-"""The ruler in words: what all runs share, and side by side what they don't."""
+"""Describes the rulers of runs: what they have in common, and a table of the differences."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SHOWN_WITH: Mapping[str, str] = {
     "torch_npu.loaded": "torch_npu.loaded_by",
     **{variable.attribute: raw_attribute(variable.name) for variable in VARIABLES},
 }
-"""Compared is the effective value; shown beside it is the raw one, or how it came about."""
+"""Attributes that are shown with a compared, effective value: the raw value, or its origin."""
 
 
 def worded(value: Value | None) -> str:
-    """Return a value as a reader takes it in."""
+    """Return a value as text for readers."""
     if value is None:
         return "n/a"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value) or "none"
@@ -37,26 +37,26 @@ def worded(value: Value | None) -> str:
 def columns(
     comparison: Comparison, differences: Sequence[Difference], *, by_arm: bool = False
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Lay differing conditions out side by side.
+    """Return a table of differing conditions.
 
     Args:
-        comparison: what was compared.
+        comparison: the comparison.
         differences: the conditions.
-        by_arm: the values are those of the arms, not of the runs.
+        by_arm: whether the columns are arms instead of groups of runs.
 
     Returns:
-        The titles of the columns, runs that have the same values in one; and per condition its values.
+        The titles of the columns, and the values for each condition. Runs with the same values share a column.
     """
     return _side_by_side(_arms(comparison) if by_arm else comparison.recorded, [one.attribute for one in differences])
 
 
 def ruler_columns(comparison: Comparison) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Lay all conditions of the ruler out side by side, by runs that share them."""
+    """Return a table of all conditions of the ruler. Runs with the same values share a column."""
     return _side_by_side(comparison.recorded, _seen(comparison, "ruler"))
 
 
 def context_columns(comparison: Comparison) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Lay all context out side by side, by arm: a device id, say, may be another one in every run."""
+    """Return a table of all context, by arm, because context such as a device id may differ in every run."""
     return _side_by_side(_arms(comparison), _seen(comparison, "context"))
 
 
@@ -74,7 +74,7 @@ def _side_by_side(recorded: Recorded, attributes: Sequence[str]) -> tuple[list[s
 
 
 def summary(comparison: Comparison) -> str:
-    """Return what was measured under, in a line: how many processes, autoload, log level, golden, stderr, build."""
+    """Return the main conditions in one line: number of processes, autoload, log level, golden, stderr, build."""
     every = [conditions for of_run in comparison.recorded.values() for conditions in of_run]
     words = [f"autoload {_cell(every, 'torch.backend_autoload.effective')}"]
     if any("scenetest.log_level" in one for one in every):
@@ -92,7 +92,7 @@ def summary(comparison: Comparison) -> str:
 
 
 def stamps(comparison: Comparison) -> Iterable[str]:
-    """Yield what was allowed to differ: it goes with every number."""
+    """Yield a sentence for each allowed difference. They must be shown with every number."""
     if comparison.gate.allowed:
         titles, rows = columns(comparison, comparison.gate.allowed)
         for attribute, values in rows:
@@ -127,7 +127,7 @@ def _value(conditions: Mapping[str, Value], attribute: str) -> str:
 
 
 def _title(runs: Sequence[str]) -> str:
-    """Name runs, those that are numbered alike in one word: base-1..6."""
+    """Return the names of runs. Names with consecutive numbers are joined: base-1..6."""
     stems: dict[str, list[str]] = {}
     for run in runs:
         match = _NUMBERED.match(run)

@@ -1,4 +1,4 @@
-"""A run as one JSON object, for `show --json` and for whoever reads it."""
+"""A run as one JSON object, for `show --json`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from opentelemetry.instrumentation.scenetest.rundir.span import Span
 
 
 def document(run: Run, native: Native[Enclosing] | None = None) -> dict[str, Any]:
-    """Return a run as the object that `show --json` prints; docs/reference/json.md says what it holds.
+    """Return a run as the object that `show --json` prints. docs/reference/json.md describes it.
 
     Args:
         run: the run.
-        native: its native records, where they are asked for.
+        native: its native records; None to leave them out.
     """
     return {
         "run": {
@@ -73,7 +73,7 @@ def _times(span: Span, process: Process) -> dict[str, int | None]:
 
 
 def _attributes(span: Span, process: Process) -> dict[str, Value]:
-    """A span's own attributes, its ruler, its error, and the conditions that were others than the process's last."""
+    """Return a span's own attributes, ruler and error, and its conditions that differ from the last of the process."""
     last = process.record.conditions
     changed = {key: value for key, value in span.conditions.items() if last.get(key) != value}
     error: dict[str, Value] = {"error.type": span.error_type} if span.error_type else {}

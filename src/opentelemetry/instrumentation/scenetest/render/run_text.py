@@ -1,4 +1,4 @@
-"""What `show` prints for people: the verdict, the line of conditions, the command, a table for each case."""
+"""Prints a run as text, for `show`: the verdict, the line of conditions, the command, a table for each case."""
 
 from __future__ import annotations
 
@@ -29,13 +29,20 @@ _STYLES = {"good": "bold green", "bad": "bold white on red", "doubtful": "bold b
 _SHORT_ID = 8
 _SHOWN_IDS = 3
 _OTHERS = 10
-"""Rounds of a case that did not pass, of which each is told."""
+"""Maximum number of failed rounds of a case that are listed one by one."""
 _DEEPER = 4
-"""Where the other lines of a folded one begin."""
+"""Indent of the continuation lines of a folded line."""
 
 
 def print_run(console: Console, run: Run, native: NativeView, *, with_tree: bool = False) -> None:
-    """Print a run: verdict, conditions, command, cases, problems; with their native timings, perhaps as trees."""
+    """Print a run: verdict, conditions, command, cases, problems.
+
+    Args:
+        console: the console.
+        run: the run.
+        native: its native timings.
+        with_tree: whether to print the native timings as trees, too.
+    """
     found = contamination.verdict(run)
     verdict = Text.assemble((found.word, _STYLES[contamination.WORDS[found.word]]), "  ", plain(found.reason))
     print_line(console, verdict, indent=_DEEPER)
@@ -65,14 +72,14 @@ def print_conditions(console: Console, run: Run) -> None:
 
 
 def _declared(attribute: str) -> tuple[str, str]:
-    """Return use and observation of a condition; a later version may have recorded one that this one does not know."""
+    """Return the use of a condition and how it is observed. A newer version may have recorded an unknown one."""
     condition = CONDITIONS.get(attribute)
     return (condition.use, condition.observed) if condition else ("", "not known to this version")
 
 
 def _headline(run: Run) -> Iterable[str]:
-    """Yield name, time, exit code, rulers, platform, revision, native build and what stderr was."""
-    yield run.path.name  # what the next command takes; of two runs of one name the second has a number
+    """Yield name, time, exit code, rulers, platform, revision, native build and the kind of stderr."""
+    yield run.path.name  # the unique name that other commands accept, unlike `run.name`
     if run.started:
         yield f"{run.started:%d %b %H:%M}"
     yield "exit code not known" if run.exit_code is None else f"exit {run.exit_code}"
@@ -98,7 +105,7 @@ def _headline(run: Run) -> Iterable[str]:
 
 
 def _overhead(processes: Iterable[dict[str, Value]]) -> Iterable[str]:
-    """Yield what an empty dispatch reads as, by the largest of several processes; nothing where nobody recorded it."""
+    """Yield the recorded duration of an empty dispatch, the largest of all processes; nothing if not recorded."""
     found = [(one.get(P50), one.get(P99)) for one in processes]
     known = [(p50, p99) for p50, p99 in found if isinstance(p50, int) and isinstance(p99, int)]
     if known:
@@ -134,7 +141,7 @@ def _script(process: Process) -> str:
 
 
 def _print_changes(console: Console, dispatches: Dispatches, *of_case: Span) -> None:
-    """Say which ruler conditions changed while something ran, from what to what."""
+    """Print the ruler conditions that changed during a case or dispatch, with both values."""
     changes = dict.fromkeys(one for span in (*of_case, *dispatches.kinds()) for one in span.changed.split(", ") if one)
     if changes:
         touched = sum(1 for dispatch in dispatches if dispatch.changes)
@@ -156,7 +163,7 @@ def _case_line(case: Case) -> str:
 
 
 def _rounds_of_case(case: Case, asked: Value | None) -> str:
-    """Return how many rounds a case had, with those in other threads and in forked children."""
+    """Return the number of rounds of a case, including those in other threads and in forked children."""
     attributes = case.span.attributes
     if case.span.inherited:
         return f"{_rounds(case.dispatches, None)} in a forked child"
@@ -177,15 +184,15 @@ def _rounds(dispatches: Dispatches, asked: Value | None, more: int = 0) -> str:
 
 
 def _inner(dispatches: Dispatches) -> int:
-    """Return how many dispatches lie inside another one: a round is an outermost one."""
-    # A group in which all have one parent has none, and may have a million.
+    """Return how many dispatches lie inside another one. A round is an outermost dispatch."""
+    # If all have the same parent, none is nested. This is the fast path for a million dispatches.
     if len({one.parent_id for one in dispatches.kinds()}) <= 1:
         return 0
     return len(dispatches) - len(runs.by_round(dispatches))
 
 
 def _print_rounds(console: Console, dispatches: Dispatches, native: NativeView) -> None:
-    """Print the figures of the rounds, and those of the dispatches inside them by name."""
+    """Print the figures of the rounds, and the figures of the dispatches inside them, by name."""
     if not _inner(dispatches):
         _print_dispatches(console, dispatches, native)
         return
@@ -227,7 +234,7 @@ def _print_dispatches(
 
 
 def _counts(dispatch: Span) -> bool:
-    """Whether its time is in the figures: they are of what passed."""
+    """Return whether the figures include this dispatch: it passed, and is not asynchronous."""
     return dispatch.outcome == "pass" and not _is_async(dispatch)
 
 

@@ -1,4 +1,4 @@
-"""A comparison in words: every verdict with what it rests on, and for `unresolved` what could not be told."""
+"""Words a comparison: each verdict with its evidence, and for `unresolved` what would be needed."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 
 
 def percent(fraction: float) -> str:
-    """Return a change as a reader takes it in: in per cent, with its sign and one digit behind the point."""
+    """Return a change in percent, with its sign and one decimal."""
     return f"{100 * fraction:+.1f} %"
 
 
 def unsigned(fraction: float) -> str:
-    """Return a size in per cent, with two digits that count."""
+    """Return a size in percent, with two significant digits."""
     size = 100 * fraction
     return f"{size:.0f} %" if size >= 10 else f"{size:.2g} %"
 
 
 def duration(nanoseconds: float) -> str:
-    """Return a duration in the unit in which it reads well."""
+    """Return a duration in a suitable unit."""
     unit, size = unit_of(nanoseconds)
     return f"{nanoseconds / size:.3g} {unit}"
 
 
 def findable(row: Row) -> float | None:
-    """The smallest shift that these runs could have found in 9 of 10 comparisons, as a fraction."""
+    """Return the smallest shift that these runs would find in 9 of 10 comparisons, as a fraction."""
     minimum = row.evidence.minimum
     if minimum is None:
         return None
@@ -38,12 +38,12 @@ def findable(row: Row) -> float | None:
 
 
 def needed(row: Row) -> int | None:
-    """How many pairs would find a shift of the margin; None where that can't be said or is beyond anyone's patience."""
+    """Return how many pairs would find a shift of the margin; None if unknown or too many."""
     return needed_for(row, row.evidence.margin)
 
 
 def needed_for(row: Row, share: float) -> int | None:
-    """How many pairs would find a shift of this share."""
+    """Return how many pairs would find a shift of this fraction; None if unknown or too many."""
     minimum = row.evidence.minimum
     return None if minimum is None else pairs_needed(minimum.scatter, log1p(share), family=row.family)
 
@@ -60,7 +60,7 @@ def estimate(fit: Fit) -> str:
 
 
 def agreement(row: Row) -> str:
-    """Return how many pairs point in the direction of the most."""
+    """Return how many pairs changed in the same direction as the majority."""
     differences = row.evidence.differences
     up, down = int((differences > 0).sum()), int((differences < 0).sum())
     return f"{max(up, down)} of {len(differences)} pairs agree"
@@ -109,28 +109,28 @@ def _no_pair(row: Row, options: Options) -> str:
 
 
 def pressure(case: CaseRows) -> str:
-    """Return how much the arms waited for CPUs; "" where it was not recorded."""
+    """Return how much the arms waited for CPUs; "" if it was not recorded."""
     known = {arm: share for arm, share in case.pressure.items() if share is not None}
-    said = ", ".join(f"{arm.value} {100 * share:.0f} %" for arm, share in known.items())
-    return f"CPU pressure: {said}" if said else ""
+    shares = ", ".join(f"{arm.value} {100 * share:.0f} %" for arm, share in known.items())
+    return f"CPU pressure: {shares}" if shares else ""
 
 
 def overhead(case: CaseRows) -> str:
-    """Return what an empty dispatch reads as; "" where it was not recorded in either arm."""
+    """Return the recorded duration of an empty dispatch in both arms; "" if neither recorded it."""
     known = {arm: one for arm, one in case.overhead.items() if one is not None}
     if not known:
         return ""
-    said = [
+    durations = [
         f"{arm.value} {duration(one.p50_ns)} (p99 {duration(one.p99_ns)})"
         if (one := case.overhead[arm]) is not None
         else f"{arm.value} not recorded"
         for arm in case.overhead
     ]
-    return f"an empty dispatch reads as: {', '.join(said)}"
+    return f"an empty dispatch reads as: {', '.join(durations)}"
 
 
 def resolution(row: Row) -> str:
-    """Return how much processes differ by themselves and what could have been told; "" without a fit."""
+    """Return the scatter, the drift and the smallest shift that could be found; "" without a fit."""
     minimum, smallest, pairs = row.evidence.minimum, findable(row), needed(row)
     if minimum is None:
         return ""
@@ -143,7 +143,7 @@ def resolution(row: Row) -> str:
 
 
 def too_few_for(row: Row, share: float) -> str:
-    """Return what to say where a row's pairs would miss a shift of this share; "" where they find it."""
+    """Return a warning if the pairs of a row are too few to find a shift of this fraction; else ""."""
     minimum, smallest = row.evidence.minimum, findable(row)
     if minimum is None or share <= 0 or (smallest is not None and smallest <= share):
         return ""
@@ -154,34 +154,35 @@ def too_few_for(row: Row, share: float) -> str:
 
 
 def controls(row: Row) -> list[str]:
-    """Return what each control says: how far it moved, and whether it sees the load that the row sees."""
-    said: list[str] = []
+    """Return one line per control: its change, and its correlation with the row."""
+    lines: list[str] = []
     for control, correlation in row.controls:
         minimum = control.evidence.minimum
         if minimum is None:
-            said.append(f"control {control.name}: no interval")
+            lines.append(f"control {control.name}: no interval")
             continue
         low, high = minimum.interval(0.90)
         seen = "" if correlation is None else f", correlation {correlation:+.2f}"
-        said.append(f"control {control.name}: {percent(minimum.delta)} (90 %: {percent(low)} to {percent(high)}){seen}")
-    return said
+        change = f"{percent(minimum.delta)} (90 %: {percent(low)} to {percent(high)})"
+        lines.append(f"control {control.name}: {change}{seen}")
+    return lines
 
 
 def remarks(row: Row, options: Options) -> list[str]:
-    """Return what a reader should know about the rounds and repetitions behind a row."""
+    """Return remarks on the rounds and repetitions of a row."""
     warm, minimum, median = row.warm, row.evidence.minimum, row.evidence.median
-    said: list[str] = []
+    lines: list[str] = []
     if warm.cold > options.cold:
-        said.append(f"{count(warm.cold, 'round')} dropped as cold: {warm.cold - options.cold} more were warming up")
+        lines.append(f"{count(warm.cold, 'round')} dropped as cold: {warm.cold - options.cold} more were warming up")
     if warm.falling:
-        said.append("rounds still get faster at the end: more rounds would give a lower minimum")
+        lines.append("rounds still get faster at the end: more rounds would give a lower minimum")
     if minimum and median and minimum.shift < 0 < median.log_interval(0.95)[0]:
-        said.append("the minimum fell and the median rose: a wider range, not a faster one")
-    return [*said, *not_used(row)]
+        lines.append("the minimum fell and the median rose: a wider range, not a faster one")
+    return [*lines, *not_used(row)]
 
 
 def not_used(row: Row) -> list[str]:
-    """Return what was measured for a row and is not used, with the reason."""
+    """Return the measurements of a row that are not used, with the reason."""
     said: list[str] = []
     if row.failed:
         said.append(f"{count(row.failed, 'round')} did not pass")
@@ -204,7 +205,7 @@ def not_used(row: Row) -> list[str]:
 
 
 def _not_told(row: Row) -> str:
-    """What these runs could have found, and what it would take."""
+    """Return the smallest shift that these runs could find, and how many more pairs are needed for the margin."""
     margin = unsigned(row.evidence.margin)
     smallest, pairs = findable(row), needed(row)
     below = f"{f'below about {unsigned(smallest)} ' if smallest else ''}nothing can be told here"

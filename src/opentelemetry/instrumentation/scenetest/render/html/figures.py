@@ -1,4 +1,4 @@
-"""The figures of the report as plain data, for plotly's JavaScript to draw."""
+"""The figures of the report as plain data, which plotly's JavaScript draws."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from opentelemetry.instrumentation.scenetest.render.comparison_document import C
 from opentelemetry.instrumentation.scenetest.render.durations import unit_of
 
 COLORS: Mapping[Arm, str] = {Arm.BASE: "#0072b2", Arm.MEASURE: "#d55e00"}
-"""Told apart by colour-blind readers too (Okabe and Ito), on light and on dark ground."""
+"""Distinguishable for colour-blind readers (Okabe and Ito), on light and on dark backgrounds."""
 SYMBOLS: Mapping[Arm, str] = {Arm.BASE: "circle", Arm.MEASURE: "diamond"}
 VERDICTS: Mapping[str, str] = {"slower": "#d55e00", "faster": "#009e73", "same": "#0072b2"}
 NO_ANSWER = "#8c8c8c"
 FAILED = "#cc0033"
 
 _WIDE = 3.0
-"""Above this ratio of the slowest to the fastest round a linear axis would hide the warm rounds."""
+"""Use a logarithmic axis above this ratio of the slowest to the fastest round: a linear one would hide warm rounds."""
 _SECOND = 1e9
 _BELOW = 0.93
 _MOST_ROWS = 40
 _DRAWN_WHOLE = 5_000
-"""So many points of a kind are drawn even where they lie in the same place: a reader may zoom in."""
+"""Up to this number of points of a kind, all are drawn, even at the same place: a reader may zoom in."""
 _PLACES = (600, 250)
-"""Places across and up, of about two pixels each. A marker has seven."""
+"""Number of places across and up. Each is about two pixels wide; a marker has seven pixels."""
 _LONGEST_LABEL = 24
 _ROW_HEIGHT = 52
 _FRAME = 110
@@ -43,7 +43,7 @@ class Figure(NamedTuple):
 
 
 def forest(document: Document) -> Figure | None:
-    """The answer: for each row its delta with both intervals, the margin shaded, the verdict beside it."""
+    """Return the forest plot: the delta of each row with both intervals and its verdict, and the margin shaded."""
     rows = [(case, row) for case in document.cases for row in case.rows if row.minimum is not None]
     if len(rows) > _MOST_ROWS:
         rows = [(case, row) for case, row in rows if row.role != "other" or row.verdict in ("slower", "faster")]
@@ -66,8 +66,8 @@ def forest(document: Document) -> Figure | None:
         },
         "shapes": [{**shade, "line": {"width": 0}, "fillcolor": "rgba(128,128,128,0.18)", "layer": "below"}],
     }
-    said = "; ".join(f"{case.title} {row.name}: {row.text}" for case, row in rows)
-    words = f"Change of each row with its 95 % and 90 % intervals; within {margin:g} % is the same. {said}"
+    verdicts = "; ".join(f"{case.title} {row.name}: {row.text}" for case, row in rows)
+    words = f"Change of each row with its 95 % and 90 % intervals; within {margin:g} % is the same. {verdicts}"
     return Figure(words, data, layout, _FRAME + _ROW_HEIGHT * len(rows))
 
 
@@ -103,7 +103,7 @@ def _estimates(place: int, row: RowDocument) -> Iterable[dict[str, Any]]:
 
 
 def pairs(case: CaseDocument) -> Figure | None:
-    """Each pair as a line from the base to the measure: whether they agree is seen at once."""
+    """Return the figure of the pairs, each as a line from base to measure, which shows whether they agree."""
     row = next((row for row in case.rows if row.role == "named"), None)
     if row is None or not row.pairs:
         return None
@@ -128,7 +128,7 @@ def pairs(case: CaseDocument) -> Figure | None:
 
 
 def over_time(case: CaseDocument) -> Figure:
-    """Every round when it ran: those that the verdict rests on filled, the others open, and those that did not pass."""
+    """Return the figure of all rounds over time: used ones filled, others open, failed ones as crosses."""
     name = " + ".join(case.parts)
     every = [(arm, one, each) for arm, of_arm in case.series.items() for one in of_arm for each in one.rounds]
     times = sorted(each.time_ns for _, _, each in every if each.time_ns is not None)
@@ -146,7 +146,7 @@ def over_time(case: CaseDocument) -> Figure:
                 data.append({**_markers(label, screen.apart(shown), first, size, unit), "marker": marker})
     lost = [(one, each) for _, one, each in every if each.use == "failed"]
     for outcome in dict.fromkeys(each.outcome for _, each in lost):
-        # How long they would have taken is not known: they stand below the fastest round.
+        # Their duration is unknown, so they are drawn below the fastest round.
         shown = screen.apart([(one, each) for one, each in lost if each.outcome == outcome])
         level = _BELOW * (times[0] if times else size) / size
         trace = _markers(outcome, shown, first, size, unit)
@@ -162,15 +162,15 @@ def over_time(case: CaseDocument) -> Figure:
 
 
 class _Screen:
-    """Where points lie in a figure of rounds over time, to draw one of those that no eye could tell apart.
+    """Finds points of a figure that are drawn at the same place, so that only one of them is drawn.
 
     Args:
-        first: when the first round began.
-        last: when the last one began.
-        times: of all rounds, ascending.
+        first: when the first round began, in monotonic nanoseconds.
+        last: when the last one began, in monotonic nanoseconds.
+        times: durations of all rounds in nanoseconds, ascending.
 
     Attributes:
-        left_out: how many points lie where another one does.
+        left_out: number of points that are not drawn, because another one is at the same place.
     """
 
     def __init__(self, first: int, last: int, times: Sequence[int]) -> None:
@@ -181,7 +181,7 @@ class _Screen:
         self._height = (self._height_of(times[-1]) - self._low if times else 0.0) or 1.0
 
     def apart(self, points: Sequence[tuple[Series, Timed]]) -> Sequence[tuple[Series, Timed]]:
-        """Return the points of one kind that lie in different places; all of them where there are few."""
+        """Return one point of each place; all points if there are few."""
         if len(points) <= _DRAWN_WHOLE:
             return points
         places: dict[tuple[int, int], tuple[Series, Timed]] = {}
@@ -218,7 +218,7 @@ def _start(one: Series) -> int:
 
 
 def _escaped(text: str) -> str:
-    """Return text that plotly, which reads some HTML in labels, shows as it is."""
+    """Escape text for plotly's labels, which interpret some HTML."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -1,4 +1,4 @@
-"""The page: HTML around the figures, with plotly, style and script inside."""
+"""The HTML page around the figures, with plotly, the style sheet and the script inside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opentelemetry.instrumentation.scenetest.render.plain import script
 
 
 def page(document: Document) -> str:
-    """Return a comparison as a whole HTML document that loads nothing.
+    """Return a comparison as a complete HTML document that loads no other file.
 
     Raises:
         BadInputError: plotly is not installed.
@@ -125,7 +125,7 @@ def _items(lines: Sequence[str]) -> Iterable[str]:
 
 
 def _conditions(document: Document) -> Iterable[str]:
-    """All conditions side by side: those that differ first, those that are equal folded away."""
+    """Yield the tables of all conditions: first those that differ; those that are equal are collapsed."""
     yield '<h2 id="conditions" tabindex="-1">Conditions</h2>'
     yield from (f'<p class="warning">{escape(line)}</p>' for line in document.unrecorded)
     yield from _sheet("Ruler: must be equal", document.sheet, "differs")
