@@ -156,6 +156,31 @@ def test_a_thread_with_cpus_and_a_nice_value_of_its_own_has_a_ruler_of_its_own(t
     assert in_thread not in (before, "unknown")
 
 
+def test_a_change_of_its_thread_inside_a_dispatch_makes_the_ruler_of_this_dispatch_unknown(tmp_path: Path) -> None:
+    run = record(
+        """
+        import os, threading
+        instrument()
+        def work():
+            with dispatch(): pass
+            with dispatch(): os.nice(5)
+            with dispatch(): pass
+            with case("S", "worker"): os.nice(1)
+        with case("S", "main"):
+            worker = threading.Thread(target=work)
+            worker.start()
+            worker.join()
+        """,
+        tmp_path,
+    )
+    main_case, worker_case = sorted(only_process(run).cases, key=lambda one: one.span.name)
+    before, inside, after = main_case.dispatches
+    assert inside.ruler == inside.conditions["scenetest.nice"] == "unknown"
+    assert worker_case.span.ruler == "unknown"
+    assert "unknown" not in (before.ruler, after.ruler, main_case.span.ruler)
+    assert after.conditions["scenetest.nice"] == before.conditions["scenetest.nice"] + 5  # type: ignore[operator]
+
+
 def test_an_imported_backend_that_is_taken_out_of_sys_modules_is_not_called_clean(tmp_path: Path) -> None:
     run = record(
         """

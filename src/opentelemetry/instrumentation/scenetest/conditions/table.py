@@ -37,6 +37,9 @@ CONDITIONS: Final = {
 RULER: Final = tuple(condition.attribute for condition in CONDITIONS.values() if condition.use == "ruler")
 """Attributes that must be equal before two timings may be compared."""
 
+PER_THREAD: Final = tuple(condition.attribute for condition in CONDITIONS.values() if condition.per_thread)
+"""Attributes of which each thread has a value of its own."""
+
 
 def observe(seen: Seen, moments: Container[str]) -> dict[str, Value]:
     """Observe the conditions of the process that are looked at at these moments; what fails is `unknown`."""
@@ -50,7 +53,7 @@ def observe_thread(native_id: int) -> dict[str, Value]:
         native_id: the thread.
     """
     seen = Seen({}, {}, "", thread=native_id)
-    return _observe(seen, [condition for condition in CONDITIONS.values() if condition.per_thread])
+    return _observe(seen, [CONDITIONS[attribute] for attribute in PER_THREAD])
 
 
 def _observe(seen: Seen, conditions: Iterable[Condition]) -> dict[str, Value]:

@@ -58,6 +58,7 @@ class OpenSpan:
         "_entered",
         "_entered_as",
         "_head",
+        "_of_thread",
         "_reentered",
         "_seen",
         "carried",
@@ -87,6 +88,8 @@ class OpenSpan:
         self.outer: OpenSpan | None = None
         self._attached: context.Attached | None = None
         self._head: bytes | None = None
+        self._of_thread: Mapping[str, Value] | None = None
+        """In another thread than the main one: how its conditions differed from those of the process at the start."""
         self._entered = False
         self._reentered = False
         """Each later entry of this object is a new span: the first one may still be open."""
@@ -188,6 +191,8 @@ class OpenSpan:
         self, recording: session.Session, end: int, ending: Ending, attributes: Mapping[str, object] | None = None
     ) -> None:
         seen, self._seen = self._seen, None
+        if self._of_thread is not None:
+            recording.threads.write_change(recording, self.id, self._of_thread)
         if ending is None and attributes is None and self.live is None:
             added = seen.finish() if seen is not None else None
             if not added:
@@ -276,7 +281,7 @@ class case(OpenSpan):  # noqa: N801
             self.trace, self.carried = begun
         mark = self._follow(live) or self.carried.fields()
         above, remote = (parent.id, parent.remote or None) if parent else (None, None)
-        of_thread = recording.threads.differing(recording.conditions)
+        self._of_thread = of_thread = recording.threads.differing(recording.conditions)
         known: dict[str, object] = {"suite": suite, "name": name, "attributes": attributes, "of_thread": of_thread}
         recording.write_open("case", self.id, self.trace, above, remote=remote, **known, **mark)
         self._begin(recording)
@@ -342,7 +347,7 @@ class dispatch(OpenSpan):  # noqa: N801
 
     def __init__(self, *, round: int | None = None, **attributes: object) -> None:  # noqa: A002
         # super().__init__() is not called: calls like that are a tenth of the cost of a dispatch.
-        self.session = self._attached = self._head = self.live = self._seen = None
+        self.session = self._attached = self._head = self.live = self._seen = self._of_thread = None
         self._function = self._entered_as = None
         self._entered = self._reentered = False
         self._round = round
@@ -378,6 +383,7 @@ class dispatch(OpenSpan):  # noqa: N801
         self.number = next(recording.ids)
         number = next(rounds.numbers) if self._round is None else rounds.go_on_from(self._round)
         of_thread = recording.threads.differing(recording.conditions) if get_ident() != recording.threads.main else None
+        self._of_thread = of_thread
         if holder is None or self._given or holder.live is not None or of_thread:
             from opentelemetry.instrumentation.scenetest.rundir import lines
 

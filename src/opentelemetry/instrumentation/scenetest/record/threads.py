@@ -9,6 +9,7 @@ import os
 from _thread import get_ident, get_native_id
 
 from opentelemetry.instrumentation.scenetest import standard_library
+from opentelemetry.instrumentation.scenetest.clock import monotonic_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.instrumentation.scenetest.conditions.values import Value
+    from opentelemetry.instrumentation.scenetest.record.session import Session
 
 
 class Threads:
@@ -54,6 +56,18 @@ class Threads:
         if known is None or known[0] != state or known[1] is not of_process:
             known = self._found[thread] = (state, of_process, _observed(native, of_process))
         return known[2]
+
+    def write_change(self, recording: Session, span: str, before: Mapping[str, Value]) -> None:
+        """Write the conditions of the calling thread if they changed since a span of it began.
+
+        Args:
+            recording: the session that holds this object.
+            span: id of the span.
+            before: what `differing` returned when it began.
+        """
+        now = self.differing(recording.conditions)
+        if now is not before and now != before:
+            recording.write_line("thread", id=span, at=monotonic_ns(), of_thread=now)
 
 
 _NONE: Mapping[str, Value] = {}

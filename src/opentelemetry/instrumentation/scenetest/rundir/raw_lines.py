@@ -58,5 +58,6 @@ _NEEDED = {
     "open": {"span", "id", "trace", "at"},
     "close": {"id", "start", "end", "outcome"},
     "service": set[str](),
+    "thread": {"id", "at"},
     "end": set[str](),
 }

@@ -228,9 +228,7 @@ class Journal:
         return self._in_threads[key]
 
     def _outcome_of_open(self) -> str:
-        if self.process.ended == "running":
-            return "running"
-        return "unknown" if self.process.incomplete else "aborted"
+        return "running" if self.process.ended == "running" else "unknown" if self.process.incomplete else "aborted"
 
     def _take(self, line: dict[str, Any]) -> Span | None:
         kind = line["kind"]
@@ -242,6 +240,8 @@ class Journal:
             self.process.repeated_lines += self._processes > 1 and not self.process.foreign_lines
         elif kind == "close":
             return self._end(line)
+        elif kind == "thread" and (of_span := self._open.get(line["id"])) is not None:
+            of_span.note_thread(line["at"], self.process.conditions, line.get("of_thread", {}))
         elif kind == "conditions":
             if _is_old(line, self._set_at):
                 self.process.repeated_lines += 1
@@ -349,6 +349,7 @@ class Journal:
                 self._last_look = max(self._last_look, end)
         if self._changes and span.kind in ("case", "dispatch"):
             self._touch(span, end)
+        span.touch_thread()
         if span.case is None:
             self._last_end = end
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from opentelemetry.instrumentation.scenetest.conditions import table
-from opentelemetry.instrumentation.scenetest.conditions.values import Value
+from opentelemetry.instrumentation.scenetest.conditions.values import UNKNOWN, Value
 from opentelemetry.instrumentation.scenetest.rundir.added import NOTHING_ADDED, Added
 from opentelemetry.instrumentation.scenetest.traceparent import SAMPLED, Carried
 
@@ -63,6 +63,7 @@ class Span:
         inherited: a case of the parent process, in which a forked child recorded. It is no span of the child's.
         changes: changes of the ruler that may have come while it ran.
         of_thread: conditions of its thread that are not those of the process; they are among `conditions`.
+        thread_change: the change of the conditions of its thread while it ran.
     """
 
     kind: Kind
@@ -87,6 +88,20 @@ class Span:
     inherited: bool = False
     changes: tuple[Change, ...] = ()
     of_thread: dict[str, Value] | None = None
+    thread_change: Change | None = None
+
+    def note_thread(self, at: int, of_process: dict[str, Value], of_thread: dict[str, Value]) -> None:
+        """Keep which conditions its thread had at its end, where they are not those of its beginning."""
+        now = {key: {**of_process, **of_thread}.get(key) for key in table.PER_THREAD}
+        after = {**self.conditions, **{key: value for key, value in now.items() if value is not None}}
+        if changed := table.changed(self.conditions, after):
+            self.thread_change = Change(self.start_ns, at, self.conditions, after, changed)
+
+    def touch_thread(self) -> None:
+        """Make unknown what changed of its thread while it ran."""
+        if self.thread_change is not None:
+            self.changes = (*self.changes, self.thread_change)
+            self.conditions = {**self.conditions, **dict.fromkeys(self.thread_change.attributes, UNKNOWN)}
 
     @property
     def duration_ns(self) -> int | None:
