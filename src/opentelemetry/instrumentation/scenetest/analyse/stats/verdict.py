@@ -87,7 +87,7 @@ class Evidence:
     @property
     def readable(self) -> bool:
         """Whether there are pairs and every minimum lies above the floor."""
-        return self.order.pairs > 0 and min(self.base.min(), self.measure.min()) > self.floor
+        return self.order.pairs > 0 and bool(min(self.base.min(), self.measure.min()) > self.floor)
 
     @property
     def contradictory(self) -> bool:
