@@ -1,4 +1,4 @@
-"""How far the instrumentation moves what it measures: every figure beside the stock SDK's and beside none at all.
+"""Measures how much the instrumentation disturbs a measurement, compared with the stock SDK and with none.
 
 Run it by `make bench`. The ways are measured in turn, since ratios hold where a machine is shared and absolute times do
 not. `--json FILE` keeps the results, `--page FILE` writes them as a page of the documentation.
@@ -93,16 +93,16 @@ class Row:
     goal: str = ""
 
     def ratio(self, way: str) -> float | None:
-        """Return the figure as a part of the stock SDK's."""
+        """Return the figure as a fraction of the stock SDK's."""
         of = self.values.get("stock SDK")
         return self.values[way] / of if of and way in self.values else None
 
 
 @contextmanager
 def sink() -> Generator[str]:
-    """Give the address of a server that takes every batch, as a collector does."""
+    """Start a server that accepts every batch, as a collector does, and return its address."""
     command = [sys.executable, str(HERE / "shipping.py"), "--way", "serve"]
-    # It would tell of each exporter that is killed.
+    # It would print a traceback for each killed exporter.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     try:
@@ -122,7 +122,7 @@ class Running:
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=kept)
 
     def ask(self, question: str, *arguments: object) -> Any:
-        """Return the answer to a question."""
+        """Send a question to the process, and return its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps([question, *arguments]), file=self._process.stdin, flush=True)
@@ -137,7 +137,7 @@ class Running:
 
 
 def measured(url: str, rounds: int) -> list[Row]:
-    """Measure all ways in turn and return the rows."""
+    """Measure all ways alternately, and return the rows."""
     rows: list[Row] = []
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         running = {way: stack.enter_context(Running(way, Path(folder, str(i)), url)) for i, way in enumerate(WAYS)}
@@ -170,7 +170,7 @@ def measured(url: str, rounds: int) -> list[Row]:
         for work, title in (("python", "100 us of Python"), ("gil_free", "1 ms without the GIL")):
             for exported in (0, 512, 50_000):
                 taken: dict[str, list[float]] = {way: [] for way in WAYS}
-                # What a way exports, it exports while its own regions are measured, so these are not divided.
+                # Each way exports while its own regions are measured, so the time of the export is included.
                 turns = 1 if exported else 20
                 for _ in range(turns):
                     for way, process in running.items():
@@ -189,7 +189,7 @@ def measured(url: str, rounds: int) -> list[Row]:
 
 
 def inside_run() -> list[Row]:
-    """Measure what our inner hooks add inside `Worker.run` of the harness of the tests."""
+    """Measure the time that our inner hooks add inside `Worker.run` of the test harness."""
     without, instrumented = inside.compare(inside.HARNESS, list(inside.SCENE), inside.PROCESSES)
     goal = f"at most {inside.GOAL_NS / 1e3} more than none"
     rows: list[Row] = []
@@ -201,7 +201,7 @@ def inside_run() -> list[Row]:
 
 
 def shipped() -> list[Row]:
-    """Measure what delivering a run costs, and take the figures of its table."""
+    """Measure the cost of delivering a run, and return the figures of its table."""
     done = subprocess.run([sys.executable, str(HERE / "shipping.py")], check=True, stdout=subprocess.PIPE, text=True)
     cells = {line.split()[0]: line.split() for line in done.stdout.splitlines()[1:]}
     named = {"ours": "ours", "stock": "stock SDK"}
@@ -229,7 +229,7 @@ def quantiles(found: Mapping[str, Sequence[float]], share: float) -> dict[str, f
 
 
 def exits(url: str) -> list[Row]:
-    """Measure how long the maker of a run takes to end, by what its backend does."""
+    """Measure how long the process that created a run takes to exit, by the behaviour of the backend."""
     program = "\n".join(
         [
             "from opentelemetry.instrumentation.scenetest import case, dispatch, instrument",
@@ -279,7 +279,7 @@ def machine() -> str:
 
 
 def lines(rows: Sequence[Row]) -> Iterator[list[str]]:
-    """Yield the cells of the table: each way's median with its spread, and ours as a part of the stock SDK's."""
+    """Yield the cells of the table: the median and spread of each way, and ours as a fraction of the stock SDK's."""
     yield ["", *WAYS, "ours / stock", "with context / stock", "goal"]
     for one in rows:
         cells = [_cell(one, way) for way in WAYS]

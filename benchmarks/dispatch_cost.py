@@ -1,4 +1,4 @@
-"""What recording a dispatch costs, and what an empty dispatch reads as: ours, the stock SDK's, two bare clock reads.
+"""Measures the cost of a dispatch and the duration of an empty one: ours, the stock SDK's, and two bare clock reads.
 
 All in one run and interleaved, since ratios hold where a machine is shared and absolute times do not. Run it by
 `python benchmarks/dispatch_cost.py`; each way gets a process of its own, because importing OpenTelemetry changes ours.
@@ -69,7 +69,7 @@ def stock() -> Callable[[], int]:
 
 
 def measure(way: str) -> None:
-    """Print the cost of each repetition in microseconds a dispatch, and what each dispatch read as."""
+    """Print the cost of each repetition in microseconds per dispatch, and the recorded duration of each dispatch."""
     with tempfile.TemporaryDirectory() as directory:
         makers = {
             "bare": bare,
@@ -95,14 +95,14 @@ def measure(way: str) -> None:
 
 
 def recorded(store: Path) -> list[float]:
-    """Return what the dispatches of the journal read as, in microseconds, without those before the first repetition."""
+    """Return the recorded durations of the dispatches in microseconds, without those before the first repetition."""
     (journal,) = store.glob("*/*.jsonl")
     lines = (json.loads(line) for line in journal.read_text().splitlines())
     return [(line["end"] - line["start"]) / 1e3 for line in lines if line["kind"] == "close"][DISPATCHES:]
 
 
 def main() -> None:
-    """Measure the four ways in turn, a repetition of each at a time, and print the table."""
+    """Measure the four ways alternately, one repetition of each at a time, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--way", help=argparse.SUPPRESS)
     if way := parser.parse_args().way:

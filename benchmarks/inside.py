@@ -1,4 +1,4 @@
-"""What our inner hooks add inside a region that the harness, or our dispatch around it, times itself.
+"""Measures the time that our inner hooks add inside a region that the harness, or our dispatch around it, times.
 
 `Worker.run` of the harness is `submit(...).wait()`, and both are hooked. Probes below our hooks read the clock where
 the originals of `run`, `submit` and `wait` begin and end. Between them lie the calls themselves, and our hooks.
@@ -30,11 +30,11 @@ SCENE: tuple[str, ...] = ("scenes/test_vector.py", "-p", "a2a3sim", "--rounds", 
 PROCESSES = 5
 GOAL_NS = 300
 COLD = 5
-"""Runs at the start of a process that are left out."""
+"""Runs at the start of a process that are not counted."""
 
 
 def probe(times: list[int]) -> None:
-    """Have the harness's own functions tell when they begin and end.
+    """Make the harness's own functions record when they begin and end.
 
     With their own parameters: our hooks pass on what they know of.
     """
@@ -64,7 +64,7 @@ def probe(times: list[int]) -> None:
 
 
 def measure(is_instrumented: bool, command: list[str]) -> None:
-    """Run a scene and print what lies between the probes, in nanoseconds for each run."""
+    """Run a scene, and print the time between the probes for each run, in nanoseconds."""
     times: list[int] = []
     probe(times)
     with tempfile.TemporaryDirectory() as store:
@@ -86,7 +86,7 @@ def measure(is_instrumented: bool, command: list[str]) -> None:
 
 
 def compare(harness: Path, command: list[str], processes: int) -> tuple[list[int], list[int]]:
-    """Run the scene without and with the instrumentation in turn, and return what both read.
+    """Run the scene alternately without and with the instrumentation, and return both results.
 
     Args:
         harness: the checkout.
@@ -119,7 +119,7 @@ def added(without: list[int], instrumented: list[int], share: float) -> float:
 
 
 def main() -> None:
-    """Measure, or be one of the processes that are measured."""
+    """Run the benchmark, or one of its measured processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--harness", type=Path, default=HARNESS, help="The checkout of the harness.")
     parser.add_argument("--processes", type=int, default=PROCESSES, help="Processes of each kind.")

@@ -1,4 +1,4 @@
-"""Whether our instrumentation moves what the harness itself measures, on the real harness.
+"""Checks on the real harness whether our instrumentation changes the times that the harness itself measures.
 
     python benchmarks/pairs_on_simpler.py [--pairs N] [--minutes M] [--measure-only] [--store DIR] HARNESS [-- CMD...]
 
@@ -27,7 +27,7 @@ EXAMPLE = (
 )
 PAIRS = 200
 MARGIN = 2.0
-"""In per cent: less than this is `same`."""
+"""Equivalence margin, in percent."""
 OTEL = [sys.executable, "-m", "opentelemetry.instrumentation.scenetest"]
 
 
@@ -37,7 +37,7 @@ def run(arm: str, number: int, harness: Path, store: Path, command: Sequence[str
     if log.parent.exists():
         shutil.rmtree(log.parent)
     if arm == "base":
-        # The log alone does not tell its case: that is then called after the file, as that of the other arm is.
+        # The log doesn't name its case, so the case gets the name of the file, which must be the same in both arms.
         log.parent.mkdir(parents=True)
         with log.open("wb") as errors, log.with_name("stdout.log").open("wb") as output:
             subprocess.run(list(command), cwd=harness, env=environment(), stdout=output, stderr=errors, check=True)
@@ -49,23 +49,23 @@ def run(arm: str, number: int, harness: Path, store: Path, command: Sequence[str
 
 
 def environment() -> dict[str, str]:
-    """Return our environment with the programs of this Python first, and without what would record the base."""
+    """Return our environment with the programs of this Python first, and without variables that start a recording."""
     programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return {**{key: value for key, value in os.environ.items() if not key.startswith("SCENETEST_")}, "PATH": programs}
 
 
 def log_of(arm: str, number: int, store: Path) -> Path:
-    """Return where the log of a run is: of one that is recorded in its run directory."""
+    """Return the path of the log of a run. If the run is recorded, the log is in the run directory."""
     return store / ("plain" if arm == "base" else "recorded") / f"{arm}-{number}" / "stderr.log"
 
 
 def is_measured(number: int, store: Path) -> bool:
-    """Tell whether both runs of a pair are there, and went well."""
+    """Return whether both runs of a pair exist and succeeded."""
     return all(log_of(arm, number, store).with_name("done").exists() for arm in turn(number))
 
 
 def judge(pairs: int, store: Path) -> int:
-    """Make of each log a run of its own that holds nothing else, compare them, and return the exit code."""
+    """Create a run from each log alone, compare the runs, and return the exit code."""
     for number in range(1, pairs + 1):
         for arm in turn(number) if is_measured(number, store) else ():
             if not (store / "logs" / f"{arm}-{number}").is_dir():
@@ -76,7 +76,7 @@ def judge(pairs: int, store: Path) -> int:
 
 
 def main() -> int:
-    """Measure the pairs that are missing, then compare all that there are."""
+    """Measure the missing pairs, then compare all pairs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("harness", type=Path)
     parser.add_argument("--pairs", type=int, default=PAIRS)

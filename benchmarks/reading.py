@@ -1,4 +1,4 @@
-"""What it takes to read large runs: time and memory of `show`, `compare`, `report` and the end of `run`.
+"""Measures the time and memory of `show`, `compare`, `report` and the end of `run` for large runs.
 
     python benchmarks/reading.py [--dispatches N] [--runs N]
 
@@ -33,7 +33,7 @@ with case("Benchmark", "empty", level=2, platform="a2a3sim", runtime="tensormap_
 
 
 def timed(command: Sequence[str], store: Path) -> tuple[float, float, int]:
-    """Run a command; return its seconds, the most memory of it in MiB, and its exit code."""
+    """Run a command, and return its time in seconds, its peak memory in MiB, and its exit code."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "SCENETEST_"))}
     env["SCENETEST_OTEL_DIR"] = str(store)
     start = time.monotonic()

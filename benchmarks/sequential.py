@@ -1,4 +1,4 @@
-"""How often `ab --find` is wrong, how often it finds the shift that was asked for, and how many pairs it takes.
+"""Measures how often `ab --find` is wrong, how often it finds the wanted shift, and how many pairs it needs.
 
     python benchmarks/sequential.py [--experiments N] [--row TEXT]
 
@@ -76,7 +76,7 @@ def sequential(logs: Floats) -> Outcome:
     while True:
         estimate = fit(logs[: 2 * pairs], ARMS[: 2 * pairs])
         plan = plan.after(pairs, estimate.scatter)
-        # Asked only where it can matter: the whole verdict costs ten times as much.
+        # Compute the whole verdict only if it can matter: it takes ten times as long.
         if plan.is_complete(pairs) or (estimate.p <= EARLY_LEVEL and ends_early(*judged(logs, pairs))):
             return Outcome(judged(logs, pairs)[0].verdict, pairs)
         pairs += 1
@@ -117,12 +117,12 @@ def naive(logs: Floats) -> Outcome:
 
 
 def normal(scatter: float) -> Noise:
-    """Processes that know nothing of each other."""
+    """Independent processes."""
     return lambda random: random.normal(0, scatter, PROCESSES)
 
 
 def autocorrelated(scatter: float, correlation: float = 0.5) -> Noise:
-    """Each process is like the one before it."""
+    """Each process is correlated with the one before it."""
     innovation = scatter * np.sqrt(1 - correlation**2)
 
     def draw(random: np.random.Generator) -> Floats:
@@ -133,12 +133,12 @@ def autocorrelated(scatter: float, correlation: float = 0.5) -> Noise:
 
 
 def heavy_tails(scatter: float) -> Noise:
-    """Student's t with 3 degrees of freedom: now and then a process is far off."""
+    """Student's t with 3 degrees of freedom: sometimes a process is an outlier."""
     return lambda random: scatter * random.standard_t(3, PROCESSES) / np.sqrt(3)
 
 
 def ramp(scatter: float, slope: float = 0.003) -> Noise:
-    """Every process is slower than the one before by the same share."""
+    """Every process is slower than the one before by the same fraction."""
     return lambda random: random.normal(0, scatter, PROCESSES) + slope * np.arange(PROCESSES)
 
 
@@ -178,14 +178,14 @@ def noises() -> dict[str, Noise]:
 def experiments(
     noise: Noise, shift: float, number: int, method: Callable[[Floats], Outcome] = sequential, seed: int = SEED
 ) -> list[Outcome]:
-    """Run experiments in which the measure is slower by a share."""
+    """Run experiments in which the measure is slower by a given fraction."""
     random = np.random.default_rng(seed)
     moved = np.log1p(shift) * CODES
     return [method(noise(random) + moved) for _ in range(number)]
 
 
 def share(outcomes: list[Outcome], *verdicts: Verdict) -> float:
-    """How many experiments ended with one of these verdicts, in per cent."""
+    """Return how many experiments ended with one of these verdicts, in percent."""
     return 100 * float(np.mean([one.verdict in verdicts for one in outcomes]))
 
 
@@ -267,7 +267,7 @@ def of_several(scatters: tuple[float, ...], number: int) -> str:
 
 
 def main() -> None:
-    """Print the tables, each row as soon as it is there."""
+    """Print the tables, each row as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--experiments", type=int, default=1600, help="without a change; a half with one")
     parser.add_argument("--row", default="", help="only the rows whose name contains this")

@@ -1,4 +1,4 @@
-"""What delivering a run costs: ours, from the journal to the last answer, beside the stock exporter given built spans.
+"""Measures the cost of delivering a run from its journals, compared with the stock exporter for spans in memory.
 
 Both send the same spans over HTTP, in batches of the same size, to one server that takes everything. Each runs in a
 process of its own, in turn, since ratios hold on a shared machine. CPU seconds, without the imports.
@@ -46,7 +46,7 @@ with case("Benchmark", "empty", **how):
 
 
 class Taker(BaseHTTPRequestHandler):
-    """Takes every batch and says so by an empty answer, as a collector does."""
+    """Accepts every batch with an empty answer, as a collector does."""
 
     protocol_version = "HTTP/1.1"
 
@@ -59,7 +59,7 @@ class Taker(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Stay silent."""
+        """Log nothing."""
 
 
 def serve() -> None:
@@ -130,7 +130,7 @@ WAYS = {"ours": ours, "stock": stock, "export": export}
 
 
 def main() -> None:
-    """Record one run, deliver it in both ways in turn, and print the table."""
+    """Record one run, deliver it in both ways alternately, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spans", type=int, default=20_000)
     parser.add_argument("--growth", action="store_true", help="how memory grows with the run")
@@ -151,7 +151,7 @@ def main() -> None:
 
 @contextmanager
 def recorded(count: int) -> Generator[Path]:
-    """A run of so many dispatches."""
+    """Record a run with a given number of dispatches."""
     with tempfile.TemporaryDirectory() as store:
         subprocess.run([sys.executable, "-c", RECORD.format(store=store, count=count)], check=True)
         (run,) = Path(store).iterdir()
@@ -160,7 +160,7 @@ def recorded(count: int) -> Generator[Path]:
 
 @contextmanager
 def server() -> Generator[str]:
-    """The address of a server that takes everything."""
+    """Start a server that accepts everything, and return its address."""
     command = [sys.executable, __file__, "--way", "serve"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -171,7 +171,7 @@ def server() -> Generator[str]:
 
 
 def measured(way: str, run: Path, url: str) -> list[float]:
-    """CPU seconds and the peak of memory in MiB of one way, in a process of its own."""
+    """Return the CPU time in seconds and the peak memory in MiB of one way, in its own process."""
     command = [sys.executable, __file__, "--way", way, "--run", str(run), "--url", url]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 

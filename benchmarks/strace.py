@@ -1,4 +1,4 @@
-"""How fast the native markers of a log are read, beside `grep -c STRACE` on the same bytes.
+"""Measures how fast the native markers of a log are read, compared with `grep -c STRACE` on the same file.
 
 python benchmarks/strace.py [LOG] [--megabytes N]
 """

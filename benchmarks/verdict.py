@@ -1,4 +1,4 @@
-"""How often the verdict is wrong, and what the shortcuts would have said, on real processes of the harness.
+"""Measures how often the verdict is wrong, and the same for simpler methods, on real processes of the harness.
 
     python benchmarks/verdict.py [--simulations N]
 
@@ -86,7 +86,7 @@ def by_signs(series: Floats, arms: Sequence[Arm], _: np.random.Generator) -> boo
 
 
 def by_mann_whitney(series: Floats, arms: Sequence[Arm], _: np.random.Generator) -> bool:
-    """Whether the rounds of all processes, in one heap, differ."""
+    """Whether the rounds of all processes differ when they are pooled."""
     base, measure = split(series, arms)
     return bool(mannwhitneyu(base.ravel(), measure.ravel()).pvalue < 0.05)
 
@@ -99,7 +99,7 @@ def by_bootstrap(series: Floats, arms: Sequence[Arm], random: np.random.Generato
 
 
 def by_paired_t(series: Floats, arms: Sequence[Arm], _: np.random.Generator) -> bool:
-    """Whether a t test on pairs of log minima, blind to drift, says so."""
+    """Whether a t test on pairs of log minima, which ignores drift, sees a change."""
     base, measure = (np.log(rounds.min(axis=1)) for rounds in split(series, arms))
     return bool(ttest_rel(measure, base).pvalue < 0.05)
 
@@ -126,7 +126,7 @@ def windows(rows: Floats, pairs: int) -> Iterator[Floats]:
 
 
 def ramp(samples: Samples, step: float) -> Iterator[Floats]:
-    """The same under a load that makes every process slower than the one before by the same share."""
+    """The same with a load that makes every process slower than the one before by the same fraction."""
     for sample in samples:
         yield sample * (1 + step) ** np.arange(len(sample))[:, None]
 
@@ -144,7 +144,7 @@ def percent(answers: Iterable[bool]) -> float:
 
 
 def said(verdicts: Sequence[Verdict], scatter: float, shift: float, pairs: int, simulations: int) -> float:
-    """How often one of these verdicts is given on made processes, in per cent."""
+    """Return how often one of these verdicts is given for simulated processes, in percent."""
     arms = turns("BM", pairs)
     return percent(rule(sample, arms, cold=0) in verdicts for sample in made(scatter, shift, arms, simulations, SEED))
 
@@ -156,7 +156,7 @@ def mean_and_max(pool: Mapping[str, Floats], called: Callable[[Floats], float]) 
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table as Markdown, each row as soon as it is there."""
+    """Print a table as Markdown, each row as soon as it is known."""
     print(f"\n{title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)

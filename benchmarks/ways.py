@@ -91,7 +91,7 @@ def cost(way: Way, kind: str, count: int) -> float:
 
 
 def looks(way: Way, count: int) -> float:
-    """Return the microseconds that a case takes to look at the conditions when it opens and when it closes."""
+    """Return the time in microseconds that a case needs to observe the conditions at its start and end."""
     from opentelemetry.instrumentation.scenetest.record.observe import observer
 
     whole = cost(way, "case", count)
@@ -109,7 +109,7 @@ def looks(way: Way, count: int) -> float:
 
 
 def readings(way: Way, count: int, store: str) -> list[float]:
-    """Return what empty dispatches read as, in microseconds."""
+    """Return the recorded durations of empty dispatches, in microseconds."""
     if way.reading is not None:
         spans: list[Any] = []
         for _ in range(count):
@@ -216,7 +216,7 @@ def fork_to_first_line(way: Way) -> float:
 
 
 def main() -> None:
-    """Begin one way and answer what is asked."""
+    """Start one way of recording, and answer questions on standard input."""
     name, store, url = sys.argv[1:]
     began = perf_counter_ns()
     way = {

@@ -1,4 +1,4 @@
-"""The main job: one benchmark, run with torch's backend autoload on and with it off, both shown, then compared."""
+"""Demo: runs one benchmark with torch's backend autoload on and off, shows both runs, and compares them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 def step(told: str, *command: str, env: dict[str, str] | None = None, expect: int = 0) -> None:
-    """Print what is done and why, do it, and stop if it does not end as expected."""
+    """Print what a command does and why, run it, and stop if its exit code is not the expected one."""
     shown = " ".join(f"{key}={value}" for key, value in (env or {}).items() if key == VARIABLE)
     print(f"\n# {told}\n$ {shown}{' ' if shown else ''}scenetest-otel {' '.join(command)}", flush=True)
     environment = {**os.environ, **(env or {})}
@@ -24,7 +24,7 @@ def step(told: str, *command: str, env: dict[str, str] | None = None, expect: in
 
 
 def experiments(benchmark: tuple[str, ...]) -> None:
-    """Ask what autoload costs, compare two arms that differ by 30 %, and two that no number can compare."""
+    """Measure the cost of the autoload, compare two arms that differ by 30 %, and two that can't be compared."""
     step(
         "What does autoload cost? Off in the base, on in the measure.", "ab", "--autoload", "--name", "cost", *benchmark
     )
@@ -36,7 +36,7 @@ def experiments(benchmark: tuple[str, ...]) -> None:
 
 
 def main() -> None:
-    """Record two runs that differ in nothing but the variable, into a store that is thrown away."""
+    """Record two runs that differ only in the variable, in a temporary store."""
     backend = Path(sys.prefix) / "demo-device"
     benchmark = ("--", "python", "matmul.py", "--rounds", "30")
     os.environ.pop(VARIABLE, None)

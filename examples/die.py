@@ -1,4 +1,4 @@
-"""A benchmark whose process is killed in its seventh dispatch: what is left of it is in the record."""
+"""A benchmark whose process is killed in its seventh dispatch. The record shows everything up to that moment."""
 
 from __future__ import annotations
 

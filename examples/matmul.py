@@ -1,4 +1,4 @@
-"""A benchmark of a matrix product on CPU torch: three lines of it are for the record."""
+"""A benchmark of a matrix product on CPU torch. Three of its lines are for recording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ instrument()
 import torch  # noqa: E402
 
 PRODUCTS = int(os.environ.get("PRODUCTS", "10"))
-"""How many products a round is: what a change of the program may change."""
+"""Number of products per round. Change it to simulate a change of the program."""
 
 
 def main() -> None:

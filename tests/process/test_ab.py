@@ -1,4 +1,4 @@
-"""`scenetest-otel ab`: real runs of a real command in two places."""
+"""`scenetest-otel ab`: real runs of a real command in two arms."""
 
 from __future__ import annotations
 
@@ -11,29 +11,19 @@ import time
 from pathlib import Path
 
 import pytest
-from support.scripts import clean_environment
+from support.scripts import PROGRAMS, clean_environment
 
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.runner.arms import NAMES, parse, turns
 from opentelemetry.instrumentation.scenetest.sources import runs, stores
 
-BENCHMARK = """
-import os, sys, time
-from opentelemetry.instrumentation.scenetest import case, dispatch
-
-with case("Sleep", "default", factor=1, where=os.getcwd(), program=os.environ.get("PROGRAM", "")):
-    for _ in range(4):
-        with dispatch():
-            time.sleep(0.002 * float(os.environ.get("FACTOR", "1")))
-sys.exit(int(os.environ.get("CODE", "0")))
-"""
 AB = [sys.executable, "-m", "opentelemetry.instrumentation.scenetest", "ab"]
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "sleep.py"
-    path.write_text(BENCHMARK)
+    path.write_text((PROGRAMS / "says_where_it_sleeps.py").read_text())
     return path
 
 

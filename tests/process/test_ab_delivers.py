@@ -1,4 +1,4 @@
-"""`scenetest-otel ab` delivers its runs when nothing is measured any more."""
+"""`scenetest-otel ab` delivers its runs only after the last measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scenetest-otel ab` when something is wrong with an arm, a place or the moment."""
+"""`scenetest-otel ab` with problems: a failing arm, an unusable directory, an interrupt."""
 
 from __future__ import annotations
 

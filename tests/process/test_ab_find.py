@@ -226,25 +226,11 @@ def test_cases_that_only_one_arm_has_are_listed(tmp_path: Path) -> None:
     assert "only in measure: Sleep::new" in done.stdout, done.stderr
 
 
-MATMUL = """
-from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
-
-instrument()
-import torch
-
-with case("Matmul", "small", platform="cpu"):
-    left = torch.rand(64, 64)
-    for _ in range(6):
-        with dispatch():
-            left @ left
-"""
-
-
 def test_autoload_is_one_word_and_says_what_it_costs(tmp_path: Path) -> None:
-    script = tmp_path / "matmul.py"
-    script.write_text(MATMUL)
     backend = Path(sys.prefix) / "demo-device"
-    done = ab(tmp_path, "--autoload", "-n", "1", command=(sys.executable, str(script)), PYTHONPATH=str(backend))
+    done = ab(
+        tmp_path, "--autoload", "-n", "1", command=tuple(program("multiplies_matrices.py")), PYTHONPATH=str(backend)
+    )
     assert done.returncode == 0, done.stderr
     headline, ruler, *_ = done.stdout.splitlines()
     assert headline.startswith("autoload costs: not told on the dispatch, "), done.stdout
@@ -254,9 +240,9 @@ def test_autoload_is_one_word_and_says_what_it_costs(tmp_path: Path) -> None:
 
 
 def test_autoload_without_a_backend_says_so(tmp_path: Path) -> None:
-    script = tmp_path / "matmul.py"
-    script.write_text(MATMUL)
-    done = ab(tmp_path, "--autoload", "-n", "1", "--no-warm-up", "--json", command=(sys.executable, str(script)))
+    done = ab(
+        tmp_path, "--autoload", "-n", "1", "--no-warm-up", "--json", command=tuple(program("multiplies_matrices.py"))
+    )
     assert done.returncode == 0, done.stderr
     assert "no backend is installed that it could load" in done.stderr
     assert json.loads(done.stdout)["ruler"]["comparable"] is True

@@ -1,4 +1,4 @@
-"""What holds for every cell of the matrix."""
+"""Checks that apply to every cell of the autoload matrix."""
 
 from __future__ import annotations
 

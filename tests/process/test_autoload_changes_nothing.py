@@ -1,4 +1,4 @@
-"""The same program with and without the observer: nothing but the record tells them apart."""
+"""The finder doesn't change the program: it behaves the same with and without it."""
 
 from __future__ import annotations
 

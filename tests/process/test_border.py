@@ -1,4 +1,4 @@
-"""What a caller passes becomes plain scalars or text in bounded time, on every way out."""
+"""Values that a caller passes become plain scalars or text in bounded time, in journals and in live spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A directory or a disk that fails costs one warning; the run goes on, and what is missing is not taken for a death."""
+"""A failing directory or disk gives one warning. The program continues, and missing lines don't look like a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the checkout of the harness had uncommitted changes, as git says when the run has ended."""
+"""Records whether the harness's checkout had uncommitted changes at the end of the run."""
 
 from __future__ import annotations
 

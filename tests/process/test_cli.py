@@ -1,4 +1,4 @@
-"""The command line as a whole: what every command has in common."""
+"""The command line: what all commands have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scenetest-otel run`: the command's output, its exit code, and what is said about the run."""
+"""`scenetest-otel run`: the output of the command, its exit code, and the messages about the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scenetest-otel run` and signals: what the command gets, and what is left when somebody dies."""
+"""`scenetest-otel run` and signals: which ones the command gets, and what remains if a process is killed."""
 
 from __future__ import annotations
 
@@ -9,39 +9,12 @@ from pathlib import Path
 
 import pytest
 from support.runner import CLI, Console, eventually, facts, only_directory, python, recording, run, start
-from support.scripts import clean_environment, only_process, only_run
-
-COUNTS_SIGNALS = """
-import signal, sys, time
-came = []
-for number in {numbers}:
-    signal.signal(number, lambda number, frame: came.append(signal.Signals(number).name))
-print("ready", flush=True)
-while not came:
-    time.sleep(0.01)
-time.sleep(0.4)
-print(*came, flush=True)
-sys.exit(7)
-"""
-SHELL = """
-import os, signal, sys
-signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-job = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, setpgroup=0, setsigdef=[signal.SIGTTOU])
-os.tcsetpgrp(0, job)
-print("job", job, flush=True)
-stopped = os.waitpid(job, os.WUNTRACED)[1]
-(command,) = open(f"/proc/{job}/task/{job}/children").read().split()
-while open(f"/proc/{command}/stat").read().rpartition(")")[2].split()[0] != "T":
-    pass
-print("both stopped by", signal.Signals(os.WSTOPSIG(stopped)).name, flush=True)
-os.killpg(job, signal.SIGCONT)
-print("exit", os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]), flush=True)
-"""
+from support.scripts import clean_environment, only_process, only_run, program
 
 
 def counter(*numbers: int) -> list[str]:
-    """A command that says which of some signals it got, and how often, and exits with 7."""
-    return python(COUNTS_SIGNALS.format(numbers=[int(number) for number in numbers]))
+    """Return a command that prints which of these signals it got, once for each time, and exits with 7."""
+    return program("counts_signals.py", *(str(int(number)) for number in numbers))
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"])
@@ -66,7 +39,7 @@ def test_a_key_at_the_terminal_reaches_the_command_once(key: bytes, name: str, t
 
 def test_ctrl_z_stops_both_and_both_go_on(tmp_path: Path) -> None:
     command = ["sh", "-c", "echo ready; read line; echo got $line; exit 3"]
-    console = Console([*python(SHELL), CLI, "run", "--dir", str(tmp_path), "--", *command])
+    console = Console([*program("job_shell.py"), CLI, "run", "--dir", str(tmp_path), "--", *command])
     console.wait_for(b"ready\r\n")
     console.type(b"\x1a")
     console.wait_for(b"both stopped by SIGTSTP\r\n")
@@ -78,7 +51,7 @@ def test_ctrl_z_stops_both_and_both_go_on(tmp_path: Path) -> None:
 
 def test_with_a_terminal_of_its_own_the_command_is_stopped_and_goes_on_too(tmp_path: Path) -> None:
     command = ["sh", "-c", "echo ready; read line; echo got $line; exit 3"]
-    console = Console([*python(SHELL), CLI, "run", "--dir", str(tmp_path), "--tty", "--", *command])
+    console = Console([*program("job_shell.py"), CLI, "run", "--dir", str(tmp_path), "--tty", "--", *command])
     console.wait_for(b"ready\r\n")
     os.kill(int(console.seen.split()[1]), signal.SIGTSTP)
     console.wait_for(b"both stopped by SIGTSTP\r\n")

@@ -8,19 +8,9 @@ import subprocess
 from pathlib import Path
 
 from support.runner import CLI, Console, facts, only_directory, python, recording, run, start
-from support.scripts import only_process, only_run
+from support.scripts import only_process, only_run, program
 
 WHERE = "[ -t 0 ] && echo in; [ -t 1 ] && echo out; [ -t 2 ] && echo err"
-
-WAITS_FOR_CTRL_C = """
-import signal, time
-came = []
-signal.signal(signal.SIGINT, lambda *_: came.append("INT"))
-print("ready", flush=True)
-while not came: time.sleep(0.01)
-time.sleep(0.4)
-print(*came, "end")
-"""
 
 
 def console(store: Path, command: list[str], **how: int) -> Console:
@@ -98,7 +88,7 @@ def test_the_terminal_is_raw_for_the_command_and_as_before_afterwards(tmp_path: 
 
 
 def test_ctrl_c_reaches_the_command_once(tmp_path: Path) -> None:
-    there = console(tmp_path, python(WAITS_FOR_CTRL_C))
+    there = console(tmp_path, program("waits_for_ctrl_c.py"))
     there.wait_for(b"ready\r\n")
     there.type(b"\x03")
     there.wait_for(b"INT end\r\n")
@@ -107,7 +97,7 @@ def test_ctrl_c_reaches_the_command_once(tmp_path: Path) -> None:
 
 def test_ctrl_c_reaches_the_command_also_when_its_stdin_is_no_terminal(tmp_path: Path) -> None:
     with open(os.devnull, "rb") as nothing:
-        there = console(tmp_path, python(WAITS_FOR_CTRL_C), stdin=nothing.fileno())
+        there = console(tmp_path, program("waits_for_ctrl_c.py"), stdin=nothing.fileno())
     there.wait_for(b"ready\r")
     there.type(b"\x03")
     there.wait_for(b"INT end\r")

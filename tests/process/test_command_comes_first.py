@@ -1,4 +1,4 @@
-"""The command of `run` ends as it would without us: its exit code, its death, and no process of it is left behind."""
+"""`run` doesn't change how its command ends: same exit code, same signal, and no process is left behind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from support.runner import CLI, Console, eventually, facts, python, recording, run
-from support.scripts import clean_environment, folders, only_process, only_run
+from support.runner import CLI, Console, eventually, facts, recording, run
+from support.scripts import clean_environment, folders, only_process, only_run, program
 
 ENDS_WITH_7 = recording("with case('S', 'c'), dispatch(): pass\nprint('x' * 100, flush=True)\nexit(7)")
-SLEEPS = """
-import os, subprocess, sys, time
-below = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-open("pids", "w").write(f"{os.getpid()} {below.pid} ")
-print("ready", flush=True)
-time.sleep(600)
-"""
 FIRST_MOMENTS = [0.005 * step for step in range(30)]
 
 
@@ -72,7 +65,7 @@ def test_a_terminal_that_closes_ends_all_of_the_command(
     options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    console = Console([CLI, "run", "--dir", "store", *options, "--", *python(SLEEPS)])
+    console = Console([CLI, "run", "--dir", "store", *options, "--", *program("sleeps_with_a_child.py")])
     console.wait_for(b"ready")
     everybody = [console.pid, *pids(tmp_path)]
     console.hang_up()
@@ -83,7 +76,7 @@ def test_a_terminal_that_closes_ends_all_of_the_command(
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
 def test_ab_leaves_nothing_of_its_command_behind(number: int, tmp_path: Path) -> None:
-    command = [CLI, "ab", "--dir", "store", "--arm", "base=.", "--", *python(SLEEPS)]
+    command = [CLI, "ab", "--dir", "store", "--arm", "base=.", "--", *program("sleeps_with_a_child.py")]
     with subprocess.Popen(command, env=clean_environment(), cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
         eventually((tmp_path / "pids").exists)
         eventually(lambda: len((tmp_path / "pids").read_text().split()) == 2)

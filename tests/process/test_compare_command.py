@@ -1,4 +1,4 @@
-"""`scenetest-otel compare` as a user calls it."""
+"""`scenetest-otel compare`, called as users call it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of what real programs recorded."""
+"""Comparisons of runs that real programs recorded."""
 
 from __future__ import annotations
 

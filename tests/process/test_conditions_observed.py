@@ -1,4 +1,4 @@
-"""Conditions that move a timing, each made to differ in a real process."""
+"""Each condition that affects timing is changed in a real process, and the change is recorded."""
 
 from __future__ import annotations
 

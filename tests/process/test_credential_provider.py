@@ -10,36 +10,14 @@ from pathlib import Path
 import pytest
 from support.backends import Backend
 from support.runner import CLI
-from support.scripts import clean_environment
+from support.scripts import PROGRAMS, clean_environment
 from support.tls import Certificates, serving_tls
-
-PROVIDERS = """
-import hashlib, hmac, os
-import grpc, requests
-
-class Signed(requests.auth.AuthBase):
-    def __call__(self, request):
-        request.headers["X-Signature"] = hmac.new(b"key", request.body, hashlib.sha256).hexdigest()
-        return request
-
-def signing():
-    session = requests.Session()
-    session.auth = Signed()
-    return session
-
-def trusting():
-    with open(os.environ["AUTHORITY"], "rb") as file:
-        return grpc.ssl_channel_credentials(file.read())
-
-def failing():
-    raise ValueError("the secret is secret")
-"""
 
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
     """A directory with an installed package that has providers."""
-    (tmp_path / "providers.py").write_text(PROVIDERS)
+    (tmp_path / "providers.py").write_text((PROGRAMS / "credential_providers.py").read_text())
     info = tmp_path / "providers-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: providers\nVersion: 1\n")

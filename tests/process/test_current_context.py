@@ -1,4 +1,4 @@
-"""Our spans and OpenTelemetry's current context: the caller's span above, the user's own spans below."""
+"""Our spans in OpenTelemetry's current context: below the caller's span, and above the program's own spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program sets on the current span inside a case or dispatch, and the exception that left it."""
+"""What the program sets on the current span inside a case or dispatch is recorded, and so is its exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a run that are damaged, full or not ours: what is sound is delivered, and no other run is kept from it."""
+"""Damaged, full or foreign files in a run: intact data is delivered, and other runs are not held up."""
 
 from __future__ import annotations
 

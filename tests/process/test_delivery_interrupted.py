@@ -1,4 +1,4 @@
-"""Deliveries that are killed, and real backends that restart: everything arrives, and what repeats is counted."""
+"""Killed deliveries and restarting backends: everything arrives, and duplicates are counted."""
 
 from __future__ import annotations
 

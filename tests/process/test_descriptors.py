@@ -1,4 +1,4 @@
-"""Descriptors that a program has closed and used again are the program's own: nothing is written to them or closed."""
+"""A descriptor number that the program closed and reused is the program's: we neither write to it nor close it."""
 
 from __future__ import annotations
 

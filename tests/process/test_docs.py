@@ -1,4 +1,4 @@
-"""The documentation says what the code does: tables, examples, names, links."""
+"""The documentation matches the code: tables, examples, names, links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`doctor`: what would be recorded, and what is wrong."""
+"""`doctor`: reports what would be recorded, and problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as OpenTelemetry spans, as OTLP JSON by the official encoder, and as a trace for Perfetto."""
+"""A run exported as OpenTelemetry spans in OTLP JSON, and as a trace for Perfetto."""
 
 from __future__ import annotations
 

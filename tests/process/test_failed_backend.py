@@ -1,4 +1,4 @@
-"""What `show` says first of a run in which a backend failed to load and its module stayed."""
+"""`show` first reports that a backend failed to load, although its module stayed in `sys.modules`."""
 
 from __future__ import annotations
 

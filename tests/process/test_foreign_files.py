@@ -1,4 +1,4 @@
-"""Runs that others have edited, damaged or put together: one sentence each, no fault, and no other run is held back."""
+"""Runs with edited, damaged or mixed files: one clear message each, no internal error, other runs not held up."""
 
 from __future__ import annotations
 

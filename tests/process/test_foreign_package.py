@@ -1,4 +1,4 @@
-"""A package of others called `opentelemetry`: one sentence in place of a traceback, and the program goes on."""
+"""A foreign package called `opentelemetry`: one message instead of a traceback, and the program continues."""
 
 from __future__ import annotations
 

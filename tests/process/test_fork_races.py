@@ -1,4 +1,4 @@
-"""A fork while another thread of the process imports what recording needs: no child may hang."""
+"""A fork while another thread imports modules that recording needs: no child may hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that freezes the clock is timed by the real one."""
+"""A program that freezes the clock is still timed with the real clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process has one identity: that of its own tracer provider, whenever it sets that."""
+"""A process has one identity, that of its own tracer provider, no matter when it sets the provider."""
 
 from __future__ import annotations
 

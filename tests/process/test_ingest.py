@@ -1,4 +1,4 @@
-"""`scenetest-otel ingest`: logs that are added to a run, and a run that is made of a log alone."""
+"""`scenetest-otel ingest`: adds logs to a run, or creates a run from a log alone."""
 
 from __future__ import annotations
 

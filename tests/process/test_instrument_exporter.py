@@ -1,4 +1,4 @@
-"""`opentelemetry-instrument` finds the exporter that it is told to use."""
+"""`opentelemetry-instrument` finds the exporter that it should use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SceneTestInstrumentor`: the life of an instrumentor, also where the plain functions are used beside it."""
+"""`SceneTestInstrumentor`, alone and mixed with the plain functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of OpenTelemetry that a program brings along: propagators, id generators, several providers."""
+"""OpenTelemetry parts of the program: propagators, id generators, several providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live spans of programs that are killed, that shut their provider down, or that pass one that makes no spans."""
+"""Live spans of programs that are killed, shut their provider down, or pass a provider that makes no spans."""
 
 from __future__ import annotations
 

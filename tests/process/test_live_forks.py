@@ -1,4 +1,4 @@
-"""Live spans and forked processes: each span once, by the process that made it."""
+"""Live spans and forks: each span is exported once, by the process that made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`opentelemetry-instrument`, for real: alone it exports our spans, within a run it exports the program's own only."""
+"""`opentelemetry-instrument`: alone it exports our spans; within a run, only the program's own spans."""
 
 from __future__ import annotations
 

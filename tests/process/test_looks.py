@@ -1,4 +1,4 @@
-"""When conditions are looked at, and what becomes of a dispatch while they change."""
+"""When conditions are observed, and how a dispatch is recorded during which they change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measured process is not disturbed: what it imports, opens, starts and sets."""
+"""The measured process is not disturbed: its imports, files, threads and environment."""
 
 from __future__ import annotations
 

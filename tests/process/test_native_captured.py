@@ -1,4 +1,4 @@
-"""Native markers that the harness or its caller hides: captured by the module runner or pytest, sent to other files."""
+"""Native markers in captured or redirected output (module runner, pytest, other files) are found."""
 
 from __future__ import annotations
 

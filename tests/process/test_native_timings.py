@@ -1,4 +1,4 @@
-"""Native timings of a recorded run: shown, exported, each under its dispatch and its conditions."""
+"""Native timings of a recorded run are shown and exported below their dispatch, with its conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file system without locks, as some network mounts are: simulated by a call that fails as it does there."""
+"""File systems without locks, such as some network mounts, simulated by a lock call that fails in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases whose outcome or whose dispatches come from elsewhere: a fixture, another thread, a forked child."""
+"""Cases whose outcome or dispatches come from a fixture, another thread or a forked child."""
 
 from __future__ import annotations
 

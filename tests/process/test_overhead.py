@@ -1,4 +1,4 @@
-"""Before its first dispatch a process measures what an empty one reads as, and leaves no other trace of that."""
+"""A process measures the duration of an empty dispatch before its first one, and leaves no other trace of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is published: built as a release builds it, and installed into empty environments."""
+"""The published package: built as for a release, and installed into empty environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of a process that ended in some way: nothing measured is lost, and what did not return is aborted."""
+"""However a process ends, nothing measured is lost, and an unfinished dispatch is `aborted`."""
 
 from __future__ import annotations
 

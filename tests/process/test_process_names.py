@@ -1,4 +1,4 @@
-"""What a process is called: by its script or module, however it was started."""
+"""A process is named after its script or module, however it was started."""
 
 from __future__ import annotations
 

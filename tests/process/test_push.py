@@ -1,4 +1,4 @@
-"""`scenetest-otel push`, and what `run` says of its delivery."""
+"""`scenetest-otel push`, and what `run` reports about its delivery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin by itself: when it records, what it prints, and what it leaves alone."""
+"""The pytest plugin alone: when it records, what it prints, and what it doesn't change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that reads the files of its own run gives up no lock by that, and nothing is sent while it measures."""
+"""A program may read the files of its own run: that releases no lock, and nothing is sent while it measures."""
 
 from __future__ import annotations
 

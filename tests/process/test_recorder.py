@@ -1,4 +1,4 @@
-"""Cases, phases and dispatches as the public API records them, each in a fresh interpreter."""
+"""Cases, phases and dispatches of the public API, each recorded in a fresh interpreter."""
 
 from __future__ import annotations
 

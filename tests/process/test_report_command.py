@@ -1,4 +1,4 @@
-"""`scenetest-otel report` and `export -o`: what they say beside the file, and that the file is whole or as before."""
+"""`scenetest-otel report` and `export -o`: their messages, and that the file is complete or unchanged."""
 
 from __future__ import annotations
 

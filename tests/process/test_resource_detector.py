@@ -1,4 +1,4 @@
-"""The resource detector, on a provider of the program's own that `opentelemetry-instrument` makes."""
+"""The resource detector, on a provider that `opentelemetry-instrument` creates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`runs`, `runs rm`, what a name means, and shell completion."""
+"""`runs`, `runs rm`, names of runs, and shell completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose decision counts on sampling, and what is handed on: recorded is everything, delivered what was sampled."""
+"""Sampling: whose decision counts and what is propagated. All spans are recorded, sampled ones are delivered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program whose own modules have names of the standard library: we never run them, and it gets its own."""
+"""A program whose modules have names of the standard library: we never import them, and the program gets its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delivery of a recorded run to backends that take it, and to backends that do not, with counts."""
+"""Delivery of a recorded run to backends that accept it and to backends that don't, with counts."""
 
 from __future__ import annotations
 

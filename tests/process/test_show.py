@@ -1,4 +1,4 @@
-"""`scenetest-otel show`: the verdict first, then what a reader needs to trust or to doubt the figures."""
+"""`scenetest-otel show`: the verdict first, then what a reader needs to judge the figures."""
 
 from __future__ import annotations
 

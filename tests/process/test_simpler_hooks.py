@@ -1,4 +1,4 @@
-"""How hooks come and go: nothing of the harness is changed for good, and what it lacks is told once."""
+"""Hooks are installed and removed: the harness is not changed for good, and missing functions are reported once."""
 
 from __future__ import annotations
 

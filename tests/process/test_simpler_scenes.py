@@ -1,4 +1,4 @@
-"""Scenes of the harness as its own entry points run them: standalone, by the module runner, at levels 2 and 3."""
+"""Scenes of the harness, run by its own entry points: standalone and by the module runner, at levels 2 and 3."""
 
 from __future__ import annotations
 

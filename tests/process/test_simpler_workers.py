@@ -1,4 +1,4 @@
-"""Hooks on the harness's Worker, in drivers that own one: synchronous, asynchronous, forked."""
+"""Hooks on the harness's Worker in drivers that create one: synchronous, asynchronous, forked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`push` takes a run over from the process that delivers it in the background."""
+"""`push` takes over a run from the process that delivers it in the background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""At terminals of 60, 80 and 200 columns the commands print all that they print elsewhere, and it can be read."""
+"""On terminals of 60, 80 and 200 columns the commands print everything, and it is readable."""
 
 from __future__ import annotations
 

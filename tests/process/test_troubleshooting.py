@@ -1,4 +1,4 @@
-"""Every message that the tool prints is on the page for troubleshooting, and the page names no other one."""
+"""Every message that the tool prints is on the troubleshooting page, and every message on the page is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that end in every way that runs end, and what a backend has of them afterwards, span by span."""
+"""However a run ends, the backend gets its spans: checked span by span."""
 
 from __future__ import annotations
 

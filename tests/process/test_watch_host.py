@@ -1,4 +1,4 @@
-"""Hosts that do to their process what a host may do: what they measure is recorded, and delivered, all the same."""
+"""Programs that change their own process (daemons, closed files, signals) are still recorded and delivered."""
 
 from __future__ import annotations
 

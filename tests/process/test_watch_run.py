@@ -1,4 +1,4 @@
-"""Who delivers a run: the watcher that `scenetest-otel run` starts; and who must not."""
+"""Which process delivers a run: the watcher that `scenetest-otel run` starts, and no other."""
 
 from __future__ import annotations
 

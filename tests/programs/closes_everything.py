@@ -1,4 +1,4 @@
-"""Closes all unknown descriptors, as a daemon does, opens files of its own, and forks."""
+"""Closes all unknown descriptors as a daemon does, opens its own files, and forks."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A case in so many processes, at the same time or one after the other, as the environment says."""
+"""Runs a case in several processes, at the same time or one after the other, depending on the environment."""
 
 import os
 import time

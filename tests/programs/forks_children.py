@@ -1,4 +1,4 @@
-"""Forks many children, each of which records one case, and prints what one costs in CPU time, in milliseconds."""
+"""Forks many children that record one case each, and prints the CPU time per child in milliseconds."""
 
 import os
 import sys

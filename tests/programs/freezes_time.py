@@ -1,4 +1,4 @@
-"""Replaces the clock as libraries do that freeze time: in `time`, and in every module that holds a function of it."""
+"""Replaces the clock as time-freezing libraries do: in `time`, and in every module that has imported its functions."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Forks before anything was recorded; the child uses all there is and prints which modules it had to import."""
+"""Forks before anything is recorded. The child uses the whole API, and prints the modules that it had to import."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Is killed in a dispatch that has written a native timing. Its case has two phases before that."""
+"""Is killed during a dispatch that has printed a native timing. Its case has two phases before that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures until a line comes on standard input."""
+"""Measures until a line arrives on standard input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads every file of its own run directory, again and again, while it measures."""
+"""Reads all files of its own run directory repeatedly while it measures."""
 
 import os
 import sys

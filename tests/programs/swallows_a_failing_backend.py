@@ -1,4 +1,4 @@
-"""Imports torch by another package, which swallows that a backend fails; measures all the same."""
+"""Imports torch through code that swallows the failure of a backend, and then measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collector and a Jaeger have of the OpenTelemetry side of a span: flags, state, events, links, identity."""
+"""What a collector and a Jaeger receive of a span's OpenTelemetry fields: flags, state, events, links, identity."""
 
 from __future__ import annotations
 

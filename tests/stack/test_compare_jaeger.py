@@ -1,4 +1,4 @@
-"""Arms from a real Jaeger: the same numbers as from the journals of the same runs."""
+"""Arms read from a real Jaeger give the same numbers as the journals of the same runs."""
 
 from __future__ import annotations
 

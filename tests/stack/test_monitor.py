@@ -1,4 +1,4 @@
-"""Jaeger's Monitor tab, asked as its pages ask: durations by what autoload did, out of a real Prometheus."""
+"""Jaeger's Monitor tab shows durations by autoload outcome, from a real Prometheus."""
 
 from __future__ import annotations
 

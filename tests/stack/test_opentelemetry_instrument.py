@@ -1,4 +1,4 @@
-"""`opentelemetry-instrument` with a real collector: what arrives, and what is said where the program's spans can't."""
+"""`opentelemetry-instrument` with a real collector: what arrives, and the message if the program's spans can't."""
 
 from __future__ import annotations
 

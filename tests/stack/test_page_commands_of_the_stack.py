@@ -1,4 +1,4 @@
-"""Runs those commands of the documentation that need a collector and a Jaeger, or the clone; see `support.pages`."""
+"""Runs the commands of the documentation that need a collector and a Jaeger, or the clock; see `support.pages`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report, opened in a real Chromium: what is drawn, at which width, in which colours, reached by which keys."""
+"""The report in a real Chromium: drawing, widths, colours, keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs of the harness, recorded and delivered as users do it, and found in Jaeger by their conditions."""
+"""Whole runs of the harness, recorded and delivered as users do, and found in Jaeger by their conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stack that users get: its files, and spans sent to it by OpenTelemetry's own exporters."""
+"""The stack for users: its files, and spans that OpenTelemetry's own exporters send to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arms of a comparison with given times: as data, and as journals of runs."""
+"""Makes arms of a comparison with given times: as data, or as journals of runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def repetition(
     spans: Sequence[Spans] | None = None,
     outcome: str = "pass",
 ) -> Repetition:
-    """One process that ran at a place in time: a cold round of 50 ms, then rounds of the given nanoseconds.
+    """Return one process that ran at a given time: a cold round of 50 ms, then rounds of the given nanoseconds.
 
     `spans` has, for every round with the cold one first, what the one rank of the run took under each name.
     """
@@ -53,7 +53,7 @@ def arms(
     key: Key = KEY,
     of_measure: Mapping[str, Value] = CLEAN,
 ) -> tuple[list[Repetition], list[Repetition]]:
-    """Two arms with the given minima, in turns (BMBM... if not said); every process has three warm rounds."""
+    """Return two alternating arms (BMBM... by default) with the given minima, and three warm rounds per process."""
     turns = turns or "BM" * len(base)
     minima = {"B": iter(base), "M": iter(measure)}
     found: dict[str, list[Repetition]] = {"B": [], "M": []}
@@ -69,7 +69,7 @@ def arms(
 def write_run(
     store: Path, name: str, place: int, times: Sequence[int], conditions: Mapping[str, Value] = CLEAN
 ) -> Path:
-    """Write a run of one case with the given rounds, the cold one first, as a process of the recorder would."""
+    """Write a run of one case with the given rounds, the cold one first, as the recorder would."""
     dispatches = [Dispatch(time) for time in times]
     case = Case("TestVector", "default", dispatches, attributes=HARNESS_CASE)
     return write(store, name, [Process([case], conditions=conditions, pid=1000 + place)], at=place * 10.0)

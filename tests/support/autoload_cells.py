@@ -1,4 +1,4 @@
-"""The matrix of `data/autoload_cells.json`: what each cell starts with, how it is run and what must come out."""
+"""The matrix of `data/autoload_cells.json`: start conditions of each cell, how to run it, and the expected result."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SOURCES = TESTS.parent / "src"
 VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 DURATION = "torch.backend_autoload.duration"
 WORDS_OF_TORCH = "<words of this release of torch>"
-"""Stands in the matrix for an exception of torch itself, which is another one in each release."""
+"""Placeholder in the matrix for an exception of torch itself, which differs between releases."""
 
 Trace = list[tuple[int, str]]
-"""What the backends wrote: monotonic nanoseconds and what happened."""
+"""The lines that the backends wrote: monotonic nanoseconds and an event."""
 
 MEASURED = """
 from opentelemetry.instrumentation.scenetest import case, dispatch, instrument
@@ -36,7 +36,7 @@ def measure(name):
 
 @dataclass(frozen=True)
 class Cell:
-    """One row. What it leaves out has the value of `defaults` in the file; a condition that is null does not apply.
+    """One row of the matrix. Missing fields have the value of `defaults` in the file. A null condition doesn't apply.
 
     Attributes:
         setting: the variable as the process is launched with it.
@@ -90,7 +90,7 @@ class RecordedCell:
 
 @dataclass
 class Result:
-    """What came out of a cell: `observed`, `raised` and `switch` from the driver, `trace` from the backends."""
+    """The result of a cell: `observed`, `raised` and `switch` from the driver, `trace` from the backends."""
 
     observed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     raised: list[str] = field(default_factory=list[str])
@@ -100,14 +100,14 @@ class Result:
 
 @dataclass
 class Recorded:
-    """What came out of a recorded run: the conditions of the dispatch of each case, and what the backends traced."""
+    """The result of a recorded run: the conditions of the dispatch of each case, and the trace of the backends."""
 
     processes: dict[str, dict[str, Any]]
     trace: Trace
 
 
 def torch_version(python: str) -> str:
-    """Return the version that the torch of an interpreter has written in its own file; nothing is imported."""
+    """Return the version of an interpreter's torch, from its version file. Nothing is imported."""
     (file,) = Path(python).parent.parent.glob("lib/python3.*/site-packages/torch/version.py")
     return runpy.run_path(str(file))["__version__"]
 
@@ -131,7 +131,7 @@ def _cell(row: dict[str, Any], defaults: dict[str, Any]) -> Cell:
 
 
 def load_releases() -> list[tuple[str, Cell]]:
-    """Read which rows are run on which releases of torch, with what is different there."""
+    """Read which rows to run on which releases of torch, and what differs there."""
     data = _data()
     named = {str(cell): cell for cell in load_cells()}
     rows: list[tuple[str, Cell]] = []
@@ -170,7 +170,7 @@ def _texts(files: dict[str, list[str]]) -> dict[str, str]:
 
 
 def _conditions(defaults: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """A condition that is null does not apply."""
+    """Remove conditions that are null, because they don't apply."""
     return {name: value for name, value in {**defaults, **changes}.items() if value is not None}
 
 
@@ -215,7 +215,7 @@ def run_cell(cell: Cell, folder: Path, python: str = sys.executable) -> Result:
 
 
 def run_recorded(cell: RecordedCell, folder: Path) -> Recorded:
-    """Run a cell below a store of its own and read back what every process recorded."""
+    """Run a cell with its own store, and read back what each process recorded."""
     install_backends(cell.backends, folder / "backends")
     for name, text in {**cell.files, "measured.py": MEASURED}.items():
         (folder / name).write_text(text, "utf-8")
@@ -237,7 +237,7 @@ def _trace(folder: Path) -> Trace:
 
 
 def witnessed(result: Result, cell: Cell) -> dict[str, Any]:
-    """What the witnesses saw, of a cell whose exceptions may be in words of torch."""
+    """Return what was seen in a cell, with a placeholder for exceptions of torch itself."""
     said = cell.happened["raised"]
     its_own = {place for place, words in enumerate(said) if words == WORDS_OF_TORCH} if isinstance(said, list) else ()
     return {
@@ -249,13 +249,13 @@ def witnessed(result: Result, cell: Cell) -> dict[str, Any]:
 
 
 def happened(cell: Cell) -> dict[str, Any]:
-    """What the matrix says that they see."""
+    """Return what the matrix expects to be seen."""
     unchanged = cell.happened["variable"] == "<setting>"
     return {**cell.happened, "variable": cell.setting if unchanged else cell.happened["variable"]}
 
 
 def spelled(value: str | None) -> str:
-    """How the record must spell a value of the variable."""
+    """Return how the record must show a value of the variable."""
     if value is None:
         return "unset"
     cut = value[:64]
@@ -263,7 +263,7 @@ def spelled(value: str | None) -> str:
 
 
 def compare(conditions: dict[str, Any], expected: dict[str, Any], trace: Trace, python: str = sys.executable) -> None:
-    """Every attribute, its value and its type."""
+    """Return each attribute with its value and type."""
     exact = dict(expected)
     if exact.get("torch.version"):
         exact["torch.version"] = torch_version(python)

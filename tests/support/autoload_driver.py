@@ -27,7 +27,7 @@ raised: list[str] = []
 
 
 def watch_switch(frame: FrameType, event: str, arg: object) -> Any:
-    """Trace function: note each call of torch's own switch."""
+    """Trace function that notes each call of torch's own switch."""
     if frame.f_code.co_name != "_is_device_backend_autoload_enabled":
         return None
     call: dict[str, object] = {"variable": os.environ.get(VARIABLE)}
@@ -41,7 +41,7 @@ def watch_switch(frame: FrameType, event: str, arg: object) -> Any:
 
 
 def state_of(name: str) -> str:
-    """What `sys.modules` itself says of a module."""
+    """Return the state of a module in `sys.modules`."""
     module = sys.modules.get(name)
     if module is None:
         return "absent"
@@ -49,7 +49,7 @@ def state_of(name: str) -> str:
 
 
 def attempt(action: Callable[..., object], *arguments: object) -> None:
-    """Call something and keep what it raises, whatever that is."""
+    """Call a function, and keep the exception that it raises, if any."""
     try:
         action(*arguments)
     except BaseException as error:

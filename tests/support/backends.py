@@ -1,4 +1,4 @@
-"""OTLP backends over HTTP that misbehave in one way each, on real sockets, and count what they took."""
+"""OTLP backends over HTTP that misbehave in a chosen way, on real sockets, and count the spans that they accepted."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _DECOMPRESS = {"gzip": gzip.decompress, "deflate": zlib.decompress}
 
 
 class Backend:
-    """A backend; set `answer` to the name of one of its behaviours at any time.
+    """A backend. Set `answer` to one of its behaviours at any time.
 
     Attributes:
         answer: `accept`, `accept later` (when `go_on` is set), `reject` (three of each batch), `html`, `redirect`,
             `drip`, `silence`, `endless`, `take and hang up`, or a status code.
-        more_headers: what it adds to a status code or a redirect.
-        body: the last request's body, as it was sent.
-        taken: how often it took each span, by its id.
-        requests: how many requests it got.
-        resources: attributes of the resources that it took.
+        more_headers: headers that it adds to a status code or a redirect.
+        body: body of the last request, as it was sent.
+        taken: how often it accepted each span, by span id.
+        requests: number of requests.
+        resources: attributes of the accepted resources.
     """
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(backend: Backend, port: int = 0, tls: ssl.SSLContext | None = None) -> Generator[Backend]:
-    """Let a backend listen, on a free port or a given one."""
+    """Start a backend on a given or a free port."""
     handler = cast("type[BaseHTTPRequestHandler]", type("Handler", (_Handler,), {"backend": backend}))
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True

@@ -25,11 +25,11 @@ from support.backends import Backend
 
 
 class GrpcBackend(Backend):
-    """A backend; `answer` is `accept`, `reject` (three of each batch), `silence`, or the name of a status code.
+    """A backend. `answer` is `accept`, `reject` (three of each batch), `silence`, or the name of a status code.
 
     Attributes:
-        details: what it says to a status code.
-        retry_after: milliseconds after which it asks to try again, with a status code.
+        details: the message that it sends with a status code.
+        retry_after: milliseconds after which the client should try again, sent with a status code.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def serving_grpc(
     tls: grpc.ServerCredentials | None = None,
     *options: tuple[str, int],
 ) -> Generator[str]:
-    """Let a backend listen, on a free port or a given one, and give its address; None is a server of something else."""
+    """Start a backend on a given or a free port, and return its address. None starts a server without OTLP."""
     server = grpc.server(ThreadPoolExecutor(4), options=(("grpc.so_reuseport", 0), *options))
     if backend:
         cast(Any, add_TraceServiceServicer_to_server)(_Service(backend), server)

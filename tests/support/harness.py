@@ -28,7 +28,7 @@ OF_WORKER = {
 
 
 def run_harness(store: Path, *command: str, expect: int = 0, **env: str) -> tuple[Run, str]:
-    """Run Python with a command line in the harness's checkout; return what was recorded, and all that was printed."""
+    """Run Python with these arguments in the harness's checkout, and return the recorded run and the output."""
     directory = run_file.make_run(str(store), by="run", command=command)
     done = subprocess.run(
         [sys.executable, *command],

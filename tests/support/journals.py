@@ -1,4 +1,4 @@
-"""Stores with runs of given times, written line by line as the recorder writes them, without running a program."""
+"""Writes stores with runs of given times, line by line as the recorder does, without running a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.scenetest.rundir.writer import Writer
 
 SECOND = 10**9
 EPOCH_NS = 1_700_000_000 * SECOND
-"""The wall clock at the boot of the machine."""
+"""Unix time at the boot of the machine, in nanoseconds."""
 
 CLEAN: dict[str, Value] = {
     "torch.backend_autoload.effective": "disabled",
@@ -35,14 +35,14 @@ HARNESS_CASE: dict[str, Value] = {
     "scenetest.level": 2,
 }
 GAP_NS = SECOND // 10
-"""From the start of one dispatch to that of the next."""
+"""Nanoseconds from the start of one dispatch to the start of the next."""
 
 _ids = count(1)
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A dispatch of so many nanoseconds; `inner` lie inside it; one without `ended` never returned."""
+    """A dispatch with a duration in nanoseconds, and `inner` dispatches. Without `ended`, it never returned."""
 
     ns: int
     outcome: str = "pass"
@@ -54,7 +54,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class Case:
-    """A case with its dispatches; one without an outcome was never left."""
+    """A case with its dispatches. Without an outcome, it never ended."""
 
     suite: str
     name: str
@@ -66,16 +66,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Process:
-    """A process: its cases one after the other, then what it dispatched outside any case.
+    """A process: its cases one after the other, then its dispatches outside any case.
 
     Attributes:
-        conditions: those of the process.
-        pid: its id; parent: that of its parent.
+        conditions: its conditions.
+        pid: its process id; `parent` is that of its parent.
         script: the name of its script.
-        clean: it wrote that it ended.
-        boot: the boot of its machine; empty where that was not recorded.
-        after: seconds after the run's begin at which it began.
-        clock_ns: by how much its wall clock is wrong.
+        clean: whether it wrote that it ended.
+        boot: the boot id of its machine; empty if that was not recorded.
+        after: seconds from the start of the run to its start.
+        clock_ns: error of its wall clock, in nanoseconds.
     """
 
     cases: Sequence[Case] = ()
@@ -98,14 +98,14 @@ def write(
     at: float,
     exit_code: int | None = 0,
 ) -> Path:
-    """Write a run that began so many seconds after the machine did.
+    """Write a run.
 
     Args:
         store: the directory of runs.
-        name: of the run and of its directory.
-        processes: what was measured.
-        at: when it began.
-        exit_code: of its command; None where nobody waited for it.
+        name: name of the run and of its directory.
+        processes: the measured processes.
+        at: its start, in seconds after the boot of the machine.
+        exit_code: exit code of its command; None if it is unknown.
     """
     directory = store / name
     directory.mkdir(parents=True)

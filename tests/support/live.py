@@ -1,4 +1,4 @@
-"""A tracer provider of the program's own, whose spans a test reads back exactly."""
+"""Runs programs with their own tracer provider, and reads back its exported spans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Exported = dict[str, Any]
 def run_live(
     program: str | Path, folder: Path, *, env: Mapping[str, str] | None = None
 ) -> tuple[list[Exported], CompletedProcess[str]]:
-    """Run a program that may call `make_provider()`; return what its exporters wrote, in order, and how it ended."""
+    """Run a program that may call `make_provider()`. Return the exported spans in order, and the finished process."""
     spans = folder / "spans.jsonl"
     done = run_script(
         PROVIDER + program if isinstance(program, str) else program,
@@ -34,13 +34,13 @@ def run_live(
 def auto_instrumented(
     source: str, folder: Path, *, within: tuple[str, ...] = (), env: Mapping[str, str] | None = None
 ) -> dict[str, Exported]:
-    """Run a program under `opentelemetry-instrument`; return what its console exporter printed, by name.
+    """Run a program under `opentelemetry-instrument`, and return the spans of its console exporter by name.
 
     Args:
         source: the program.
-        folder: where it is put.
-        within: arguments of `scenetest-otel`, under which the whole is run.
-        env: set in addition.
+        folder: the directory for the program.
+        within: arguments of `scenetest-otel`, which then runs all of this.
+        env: additional environment variables.
     """
     program = folder / "program.py"
     program.write_text(source)

@@ -1,4 +1,4 @@
-"""Native marker lines as the harness writes them, for tests that need ones that no log at hand holds."""
+"""Makes native marker lines in the harness's format, for tests that need markers that no recorded log contains."""
 
 from pathlib import Path
 

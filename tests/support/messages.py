@@ -1,4 +1,4 @@
-"""The messages that the package prints when something is wrong, collected from its source."""
+"""Collects the error messages of the package from its source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ANY = "\0"
-"""Stands in a message for what is filled in."""
+"""Placeholder in a message for a value that is filled in."""
 
 SPEAKERS = {
     "BadInputError": (0,),
@@ -27,7 +27,7 @@ SPEAKERS = {
     "warn_once": (0,),
     "StackError": (0,),
 }
-"""Calls that speak to a person, and which of their arguments are the words."""
+"""Calls that print a message for the user, and which of their arguments hold its text."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Message:
 
     Attributes:
         place: file and line.
-        text: the words, with `ANY` for what is filled in.
+        text: its text, with `ANY` for values that are filled in.
     """
 
     place: str
@@ -50,7 +50,7 @@ def messages(source: Path) -> Iterator[Message]:
 
 
 def strings(source: Path) -> set[str]:
-    """Return every text of the Python files below a folder, with `ANY` for what is filled in."""
+    """Return all strings of the Python files below a folder, with `ANY` for values that are filled in."""
     trees = [ast.parse(path.read_text("utf-8")) for path in source.rglob("*.py")]
     return {
         text
@@ -104,7 +104,7 @@ class _Reader:
 
 
 def _assigned(scope: ast.AST) -> dict[str, list[ast.expr]]:
-    """The expressions that each name is given in a scope."""
+    """Return the expressions that are assigned to each name in a scope."""
     found: dict[str, list[ast.expr]] = {}
     for node in ast.walk(scope):
         if isinstance(node, ast.Assign):
@@ -119,7 +119,7 @@ def _assigned(scope: ast.AST) -> dict[str, list[ast.expr]]:
 
 
 def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 0) -> list[str]:
-    """All texts that an expression can be."""
+    """Yield all texts that an expression can have."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else [ANY]
     if isinstance(node, ast.IfExp):

@@ -1,4 +1,4 @@
-"""The commands of the documentation, and the places in which they are run.
+"""Finds and runs the commands of the documentation.
 
 Each block of commands has a mark above it. `<!-- run: FOLDER -->` has it run by bash, `<!-- run: FOLDER exit N -->`
 says how it must end, `<!-- run: FOLDER with WORDS -->` adds words to `ab`, which would take too long, and
@@ -36,17 +36,17 @@ _COMMAND = re.compile(
 )
 _MARK = re.compile(r"^<!-- (?:run: .*|not run: .+) -->$", re.MULTILINE)
 _SYNOPSES = "cli.md"
-"""Its blocks are the forms of the commands, and no commands."""
+"""Its blocks show the syntax of commands, and are not run."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Commands of a page.
+    """A block of commands on a page.
 
     Attributes:
-        folder: where they run.
-        code: how they end.
-        commands: what bash gets.
+        folder: the directory that they run in.
+        code: the expected exit code.
+        commands: the text for bash.
     """
 
     folder: str
@@ -66,7 +66,7 @@ def blocks(page: Path, *folders: str) -> list[Block]:
 
 
 def without_a_mark(page: Path) -> list[str]:
-    """Return the first lines of blocks of commands that say neither that they are run nor why not."""
+    """Return the first lines of the blocks without a mark that says whether they are run, or why not."""
     if page.name == _SYNOPSES:
         return []
     text = page.read_text("utf-8")
@@ -78,12 +78,12 @@ def without_a_mark(page: Path) -> list[str]:
 
 
 def marks(page: Path) -> int:
-    """Return how many marks a page has that ask for a run."""
+    """Return the number of marks on a page that ask for a run."""
     return len(re.findall(r"^<!-- run:", page.read_text("utf-8"), re.MULTILINE))
 
 
 def make(folder: str, place: Path) -> Path:
-    """Return the working directory of a kind of block, which is made for the first one."""
+    """Return the working directory for a kind of block. It is created for the first block."""
     if folder == "clone":
         return ROOT
     place = place / folder
@@ -149,8 +149,8 @@ def run(block: Block, place: Path, variables: Mapping[str, str] = {}) -> subproc
 
     Args:
         block: the block.
-        place: the folder in which the folders of blocks are.
-        variables: further ones of the environment.
+        place: the parent of the working directories.
+        variables: additional environment variables.
     """
     folder = make(block.folder, place)
     return subprocess.run(

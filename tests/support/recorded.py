@@ -1,4 +1,4 @@
-"""A recorded run that nobody has delivered, larger than one batch."""
+"""Records a run that is larger than one batch, and delivers it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def deliver(
     max_elapsed_time: float = 0,
     on_progress: Callable[[delivery.Tally], None] = lambda tally: None,
 ) -> delivery.Tally:
-    """Deliver a run to a backend and let go of the connection."""
+    """Deliver a run to a backend, and close the connection."""
     exporter = delivery.exporter_for(to)
     try:
         return delivery.Delivery(directory, run_file.read(directory), exporter, max_elapsed_time, on_progress).deliver()

@@ -1,4 +1,4 @@
-"""Runs `scenetest-otel run` as users do: as a process of its own, with captured output or at a terminal."""
+"""Runs `scenetest-otel run` as users do: in its own process, with captured output or on a terminal."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from support.scripts import PREAMBLE, clean_environment
 
 CLI = str(Path(sys.executable).with_name("scenetest-otel"))
 IMPATIENCE = 30.0
-"""Seconds after which a test gives up."""
+"""Time limit of a test, in seconds."""
 
 
 def python(source: str) -> list[str]:
-    """The command that runs a script in a fresh interpreter."""
+    """Return the command that runs a script in a fresh interpreter."""
     return [sys.executable, "-c", textwrap.dedent(source)]
 
 
 def recording(source: str) -> list[str]:
-    """The same for a script that uses our public API, without calling `instrument()`."""
+    """Return the command for a script that uses our public API. It doesn't call `instrument()`."""
     return [sys.executable, "-c", PREAMBLE + textwrap.dedent(source)]
 
 
@@ -41,7 +41,7 @@ def run(
     timeout: float = IMPATIENCE,
     **how: Any,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Record a command in a store, with its output captured."""
+    """Run `scenetest-otel run` with a store and a command, and capture the output."""
     how.setdefault("env", clean_environment())
     how.setdefault("stdin", subprocess.DEVNULL if "input" not in how else None)
     if how["stdin"] is None:
@@ -53,25 +53,25 @@ def run(
 
 
 def start(store: Path, command: Sequence[str], *options: str, stdin: int | None = None) -> subprocess.Popen[bytes]:
-    """Start the same and return the running process."""
+    """Start `scenetest-otel run` with a store and a command, and return the running process."""
     call = [CLI, "run", "--dir", str(store), *options, "--", *command]
     environment = clean_environment()
     return subprocess.Popen(call, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def only_directory(store: Path) -> Path:
-    """The one run directory of a store."""
+    """Return the only run directory of a store."""
     (file,) = store.glob("*/run.json")
     return file.parent
 
 
 def facts(store: Path) -> dict[str, Any]:
-    """What the `run.json` of the one run says."""
+    """Return the `run.json` of the only run."""
     return json.loads((only_directory(store) / "run.json").read_text())
 
 
 def eventually(happened: Callable[[], bool]) -> None:
-    """Wait until something has happened."""
+    """Wait until a condition is true."""
     deadline = time.monotonic() + IMPATIENCE
     while not happened():
         assert time.monotonic() < deadline, "it did not happen"
@@ -79,7 +79,7 @@ def eventually(happened: Callable[[], bool]) -> None:
 
 
 class Console:
-    """A pseudo-terminal with a program in it. A test reads the output and presses keys."""
+    """A program on a pseudo-terminal. The test reads its output and presses keys."""
 
     def __init__(self, command: Sequence[str], *, rows: int = 24, columns: int = 80, stdin: int | None = None) -> None:
         self._master, slave = os.openpty()
@@ -99,13 +99,13 @@ class Console:
         os.write(self._master, keys)
 
     def wait_for(self, text: bytes) -> None:
-        """Read until a text has appeared."""
+        """Read until a text appears."""
         deadline = time.monotonic() + IMPATIENCE
         while text not in self.seen:
             assert self._read(deadline), self.seen
 
     def end(self) -> int:
-        """Read to the end and return the exit code, or the negative number of the signal that it died of."""
+        """Read to the end, and return the exit code, or the negative number of the signal that killed the program."""
         deadline = time.monotonic() + IMPATIENCE
         while self._read(deadline):
             pass
@@ -117,7 +117,7 @@ class Console:
         os.close(self._master)
 
     def is_raw(self) -> bool:
-        """Tell whether the program has put the terminal in raw mode."""
+        """Return whether the program has switched the terminal to raw mode."""
         return not termios.tcgetattr(self._master)[3] & termios.ICANON
 
     def _read(self, deadline: float) -> bool:

@@ -1,4 +1,4 @@
-"""Runs scripts in fresh interpreters and reads back what they recorded."""
+"""Runs scripts in fresh interpreters, and reads back what they recorded."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def run_script(
     """Run a program in a fresh interpreter, and capture its output.
 
     Args:
-        program: a file, or a few lines of source, for which the public API is imported.
+        program: a file, or a few lines of source, which may use the public API without importing it.
         arguments: arguments of the program.
-        env: set in addition to a clean environment.
+        env: variables in addition to a clean environment.
         options: options of the interpreter.
-        timeout: in seconds.
+        timeout: time limit in seconds.
     """
     code = [str(program)] if isinstance(program, Path) else ["-c", PREAMBLE + textwrap.dedent(program)]
     return subprocess.run(
@@ -72,12 +72,12 @@ def folders(store: Path) -> list[str]:
 
 
 def only_run(store: Path) -> Run:
-    """Return the one run of a store."""
+    """Return the only run of a store."""
     (directory,) = stores.all_runs(str(store))
     return runs.load(directory)
 
 
 def only_process(run: Run) -> Process:
-    """Return the one process of a run."""
+    """Return the only process of a run."""
     (process,) = run.processes
     return process

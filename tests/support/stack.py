@@ -1,4 +1,4 @@
-"""A Jaeger and a collector of the session's own, started as `make jaeger` starts them, on free ports."""
+"""A Jaeger and a collector for the test session, started as `make jaeger` does, on free ports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where to send OTLP to, as base URLs."""
+    """The base URLs of an OTLP receiver."""
 
     http: str
     grpc: str
@@ -42,19 +42,19 @@ class Jaeger:
             return json.load(answer)
 
     def traces(self, service: str, tags: dict[str, str], limit: int = 1500) -> list[dict[str, Any]]:
-        """What the search page finds: whole traces, times in microseconds."""
+        """Return the traces that Jaeger's search page finds, with times in microseconds."""
         asked = {"service": service, "tags": json.dumps(tags), "limit": str(limit), "lookback": "custom"}
         window = {"start": "0", "end": str(time.time_ns() // 1000 + 10**9)}
         return self.get("/api/traces", **asked, **window)["data"]
 
     def resource_spans(self, trace_id: str) -> list[dict[str, Any]]:
-        """One trace as OTLP, times in nanoseconds."""
+        """Return one trace as OTLP, with times in nanoseconds."""
         return self.get(f"/api/v3/traces/{trace_id}")["result"]["resourceSpans"]
 
 
 @dataclass(frozen=True)
 class Collector:
-    """A running collector that sends on to Jaeger.
+    """A running collector that forwards to Jaeger.
 
     Attributes:
         otlp: where it receives.
@@ -67,7 +67,7 @@ class Collector:
     metrics: str
 
     def spans(self) -> list[dict[str, Any]]:
-        """Every span accepted so far, repeats included, each with its `resource` as a dictionary."""
+        """Return every span accepted so far, including duplicates, each with its `resource` as a dictionary."""
         found: list[dict[str, Any]] = []
         for line in self.spans_file.read_text().splitlines() if self.spans_file.exists() else ():
             for group in json.loads(line)["resourceSpans"]:
@@ -79,7 +79,7 @@ class Collector:
 
 @dataclass(frozen=True)
 class Stack:
-    """One folder with its own Jaeger and collector; each can be stopped and started again on the same ports."""
+    """A Jaeger and a collector in their own folder. Each can be stopped, and started again on the same ports."""
 
     folder: Path
 
@@ -95,12 +95,12 @@ class Stack:
 
 
 def attributes(holder: dict[str, Any]) -> dict[str, Any]:
-    """OTLP's list of attributes as a dictionary."""
+    """Return OTLP's list of attributes as a dictionary."""
     return {item["key"]: next(iter(item["value"].values())) for item in holder.get("attributes", [])}
 
 
 def eventually(look: Callable[[], T], enough: Callable[[T], bool] = bool, seconds: float = 30) -> T:
-    """What `look` returns as soon as it is enough, or what it returned last."""
+    """Call `look` until its result is enough or time is up, and return its last result."""
     deadline = time.monotonic() + seconds
     while not enough(seen := look()) and time.monotonic() < deadline:
         time.sleep(0.1)

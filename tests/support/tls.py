@@ -1,4 +1,4 @@
-"""Backends that speak TLS, with certificates made for each session."""
+"""Backends with TLS, and certificates that are made for each session."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ LAST_YEAR = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(da
 
 @dataclass(frozen=True)
 class Certificates:
-    """Certificates, and files with those that a client names.
+    """Server certificates, and the files that a client needs.
 
     Attributes:
-        authority: who signed those of the servers, and what a server asks of its clients.
+        authority: the authority that signed the server certificates, and must sign client certificates.
         server: for 127.0.0.1.
         elsewhere: for another host.
         expired: for 127.0.0.1, until last year.
@@ -75,7 +75,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 def serving_tls(
     protocol: Protocol, certificate: trustme.LeafCert, clients: trustme.CA | None = None
 ) -> Generator[tuple[str, Backend]]:
-    """Let a backend listen with a certificate, and ask for one if there is an authority for those of clients."""
+    """Start a backend with a certificate. With an authority for clients, it requires a client certificate."""
     if protocol == "grpc":
         pair = certificate.private_key_pem.bytes(), certificate.cert_chain_pems[0].bytes()
         asked = clients.cert_pem.bytes() if clients else None
@@ -94,7 +94,7 @@ def serving_tls(
 
 @dataclass(frozen=True)
 class TlsCollector:
-    """A collector that shows a certificate and asks for one: its URLs by protocol, and where it copies spans to."""
+    """Start a collector that requires client certificates. Return its URLs by protocol, and its file of spans."""
 
     urls: dict[Protocol, str]
     spans_file: Path

@@ -153,7 +153,7 @@ class Backend:
     more: tuple[tuple[str, str], ...] = ()
 
     def install(self, folder: Path) -> None:
-        """Put it into a folder that is on the path of the interpreters under test."""
+        """Install it in a folder that is on the module path of the interpreters under test."""
         source = self.source.replace("{package}", self.package).replace("{error}", self.error)
         info = f"{self.distribution.replace('-', '_')}-{self.version}.dist-info"
         files = {

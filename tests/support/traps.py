@@ -1,4 +1,4 @@
-"""Recorded arms that differ in one thing or nothing, with the one right answer."""
+"""Recorded arms that differ in one thing or nothing, with the only right answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MS = 1_000_000
 US = 1_000
 ROUNDS = (101 * MS, 100 * MS, 103 * MS)
 JITTER = (0, 300 * US, -200 * US, 100 * US)
-"""What is added to all rounds of the k-th run of an arm: processes differ a little."""
+"""Time that is added to all rounds of the k-th run of an arm, because processes always differ a little."""
 
 Make = Callable[[int], Sequence[Process]]
 """Makes the processes of the k-th run of an arm."""
 
 
 def rounds(k: int, factor: float = 1.0, n: int = 3) -> list[Dispatch]:
-    """A cold round and warm ones, as the k-th run of an arm has them."""
+    """Return the cold and the warm rounds of the k-th run of an arm."""
     warm = [ROUNDS[i % 3] + JITTER[k % 4] for i in range(n)]
     return [Dispatch(round(factor * ns)) for ns in (300 * MS, *warm)]
 
@@ -41,7 +41,7 @@ def arm(factor: float = 1.0, *, name: str = "default", **given: Value) -> Make:
 
 
 def under(**conditions: Value) -> Make:
-    """An arm whose processes have one other condition each."""
+    """Return an arm whose processes differ in one condition."""
     changed = {key.replace("__", "."): value for key, value in conditions.items()}
     return lambda k: [Process([case(k)], conditions={**CLEAN, **changed}, pid=1000 + k)]
 
@@ -56,7 +56,7 @@ def store_of(
     order: str = "BMMB",
     gap: float = 20.0,
 ) -> None:
-    """Record both arms in turns; `exit_code` by the name of a run."""
+    """Record both arms alternately. `exit_code` is by name of the run."""
     made = {"B": 0, "M": 0}
     for place in range(2 * pairs):
         turn = order[place % len(order)]
@@ -75,7 +75,7 @@ def verdict(
 
 
 def said(comparison: Comparison) -> str:
-    """The answer in one word: the verdict of the one case, or why there is none."""
+    """Return the answer in one word: the verdict of the only case, or why there is none."""
     if not comparison.gate.comparable:
         return "not the same ruler: " + ", ".join(one.attribute for one in comparison.gate.differences)
     if not comparison.compared:
@@ -95,7 +95,7 @@ class Trap:
     exit_code: Mapping[str, int | None] = field(default_factory=dict[str, "int | None"])
     order: str = "BMMB"
     left_out: str = ""
-    """What has to be among what is said to be left out."""
+    """A text that must be in the list of measurements that are left out."""
 
 
 def inner(k: int, factor: float) -> Sequence[Process]:
@@ -137,14 +137,14 @@ def changed_inside(k: int) -> Sequence[Process]:
 
 
 def failing_rounds(k: int) -> Sequence[Process]:
-    """Rounds that raise at once are the fastest."""
+    """A process with rounds that raise at once, and so would be the fastest."""
     one = case(k)
     dispatches = [*one.dispatches, Dispatch(5 * US, outcome="error"), Dispatch(4 * US, outcome="error")]
     return [Process([replace(one, dispatches=dispatches)], pid=1000 + k)]
 
 
 def lost(k: int) -> Sequence[Process]:
-    """Killed between two rounds: what is there is faster than it would have been."""
+    """A process that was killed between two rounds: the remaining ones would be faster than the whole."""
     return [Process([replace(case(k, 0.5), outcome=None)], clean=False, pid=1000 + k)]
 
 
@@ -250,7 +250,7 @@ OTHER: Mapping[type, Sequence[Value]] = {str: ("a", "b"), bool: (False, True), i
 
 
 def of_condition(attribute: str) -> Trap:
-    """The arms differ in one condition of the ruler; what tells cases apart makes them other cases."""
+    """The arms differ in a condition of the ruler, or in an attribute that identifies a case: then none is shared."""
     condition = CONDITIONS[attribute]
     one, other = OTHER[condition.type]
 

@@ -1,4 +1,4 @@
-"""A store whose runs are delivered to a backend of the test, and the processes that deliver."""
+"""A store whose runs are delivered to the test's backend, and the processes that deliver them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def run_of(store: Path) -> Path:
 
 
 def recorded(directory: Path) -> set[bytes]:
-    """The ids of all spans that a run's journals hold."""
+    """Return the ids of all spans in the journals of a run."""
     journals = [reader.Journal(path) for path in directory.glob(f"*{layout.JOURNAL_SUFFIX}")]
     return {bytes.fromhex(span.span_id) for each in journals for span in each.spans()}
 
 
 def delivered(backend: Backend, store: Path, count: int) -> Path:
-    """Wait until a run is delivered; all that was recorded was accepted, once, and nobody is left."""
+    """Wait until a run is delivered. Check that every span was accepted exactly once, and that no process is left."""
     directory = run_of(store)
     assert eventually(lambda: delivery.is_delivered(directory))
     assert len(recorded(directory)) == count
@@ -57,7 +57,7 @@ def delivered(backend: Backend, store: Path, count: int) -> Path:
 
 
 def workers(directory: Path) -> list[int]:
-    """The processes that wait for the end of a run or deliver it: each has its directory among its arguments."""
+    """Return the processes that wait for the end of a run or deliver it. Each has its directory in its arguments."""
     found: list[int] = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

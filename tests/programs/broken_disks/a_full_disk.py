@@ -1,4 +1,4 @@
-"""A write that fails is one warning and leaves no false death."""
+"""A failing write gives one warning, and doesn't look like a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that could not be written are written before the next dispatch."""
+"""Conditions that couldn't be written are written before the next dispatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dispatches in the children of a pool that was forked in a case, and goes on after it."""
+"""Dispatches in the children of a pool that was forked inside a case and outlives it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests whose cases fixtures hold."""
+"""Tests whose cases are opened by fixtures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of unittest whose setUp opens a case, which a cleanup closes after the test has ended."""
+"""unittest tests whose setUp opens a case, which a cleanup closes after the test has ended."""
 
 from __future__ import annotations
 

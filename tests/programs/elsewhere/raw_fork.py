@@ -1,4 +1,4 @@
-"""A forked child and its own child dispatch in the case, and after they have left it; a thread forks, too."""
+"""A forked child and its own child dispatch inside the case and after leaving it. A thread forks, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dispatches in a third thread while two threads have a case each, and in the main thread."""
+"""Dispatches in a third thread and in the main thread, while two threads have a case each."""
 
 from __future__ import annotations
 

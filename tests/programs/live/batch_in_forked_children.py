@@ -1,4 +1,4 @@
-"""A forked child that ends by os exit sends what a batch processor holds."""
+"""A forked child that ends with os._exit sends the spans of a batch processor."""
 
 from __future__ import annotations
 

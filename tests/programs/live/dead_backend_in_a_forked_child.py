@@ -1,4 +1,4 @@
-"""A forked child waits a second for a dead backend and no more."""
+"""A forked child waits one second for a dead backend, and no longer."""
 
 from __future__ import annotations
 

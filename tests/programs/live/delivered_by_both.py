@@ -1,4 +1,4 @@
-"""A backend that both deliver to gets each span once."""
+"""A backend to which both providers deliver gets each span once."""
 
 from __future__ import annotations
 

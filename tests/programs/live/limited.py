@@ -1,4 +1,4 @@
-"""Sets a hundred attributes on the current span of a dispatch and a case, on a provider that takes sixty."""
+"""Sets a hundred attributes on the current span of a dispatch and of a case. The provider's limit is sixty."""
 
 from __future__ import annotations
 

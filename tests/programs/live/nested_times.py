@@ -1,4 +1,4 @@
-"""Cases, dispatches and the program's own spans inside, all of them cold and warm."""
+"""Cases, dispatches and the program's own spans inside them, each cold and warm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans of the program lie above and below ours."""
+"""The program's own spans are above and below ours."""
 
 from __future__ import annotations
 

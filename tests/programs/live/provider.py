@@ -1,4 +1,4 @@
-"""A tracer provider of the program's own. Its exporter writes one JSON line a span to the file that `SPANS` names."""
+"""A tracer provider whose exporter writes one JSON line per span to the file `SPANS`."""
 
 import json
 import os

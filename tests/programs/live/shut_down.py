@@ -1,4 +1,4 @@
-"""Dispatches outside any case, and shuts its provider down at its end."""
+"""Dispatches outside any case, and shuts its provider down at the end."""
 
 from __future__ import annotations
 

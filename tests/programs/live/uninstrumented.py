@@ -1,4 +1,4 @@
-"""Uninstrument lets go of the provider."""
+"""`uninstrument()` restores the provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""It sets one environment variable and takes it back."""
+"""Recording sets one environment variable, and removes it again."""
 
 from __future__ import annotations
 

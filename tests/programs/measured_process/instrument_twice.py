@@ -1,4 +1,4 @@
-"""Instrument is idempotent and quick."""
+"""`instrument()` is idempotent and fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log line comes before the first dispatch and at the end of a case without one."""
+"""The log line is printed before the first dispatch, or at the end of a case without one."""
 
 from __future__ import annotations
 

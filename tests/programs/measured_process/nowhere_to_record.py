@@ -1,4 +1,4 @@
-"""With no endpoint and no directory there is nothing but the log line."""
+"""Without an endpoint and a store, only the log line is written."""
 
 from __future__ import annotations
 

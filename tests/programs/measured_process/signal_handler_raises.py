@@ -1,4 +1,4 @@
-"""An exception of the program's signal handler reaches it though our code ran."""
+"""An exception of the program's signal handler passes through our code."""
 
 from __future__ import annotations
 

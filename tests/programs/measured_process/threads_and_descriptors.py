@@ -1,4 +1,4 @@
-"""It starts no thread opens no socket and keeps its journal and the run open."""
+"""Recording starts no thread, opens no socket, and keeps only its journal and the run open."""
 
 from __future__ import annotations
 

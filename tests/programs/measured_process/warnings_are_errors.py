@@ -1,4 +1,4 @@
-"""A handler that makes warnings errors does not have ours reach the program."""
+"""With warnings as errors, our warnings don't become exceptions of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uses the instrumentor and the plain functions in turn. Records one case, after the last `instrument()`."""
+"""Uses the instrumentor and the plain functions alternately. Records one case, after the last `instrument()`."""
 
 from __future__ import annotations
 

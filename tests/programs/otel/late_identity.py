@@ -1,4 +1,4 @@
-"""Sets a tracer provider with a name when its journal has been opened; with `last`, after its last case."""
+"""Sets a named tracer provider after its journal was opened; with `last`, after its last case."""
 
 from __future__ import annotations
 

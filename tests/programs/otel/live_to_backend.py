@@ -1,4 +1,4 @@
-"""Makes its spans on a provider of its own that exports to the endpoint `SINK`. `EXIT` is its exit code."""
+"""Makes live spans on its own provider, which exports to the endpoint `SINK`. `EXIT` is its exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names itself by the resource of its own tracer provider."""
+"""Identifies itself by the resource of its own tracer provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has an id generator of its own, whose trace ids begin with the time, as those for AWS X-Ray do."""
+"""Uses its own id generator, whose trace ids begin with the time, like those of AWS X-Ray."""
 
 from __future__ import annotations
 

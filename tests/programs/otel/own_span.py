@@ -1,4 +1,4 @@
-"""Makes a span of its own in a dispatch."""
+"""Makes its own span inside a dispatch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints what `inject()` hands on inside a dispatch, and which spans of its own the program's provider exported."""
+"""Prints what `inject()` propagates inside a dispatch, and the spans that the program's provider exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forked child that dispatches records as a process of its own."""
+"""A forked child that dispatches is recorded as its own process."""
 
 from __future__ import annotations
 

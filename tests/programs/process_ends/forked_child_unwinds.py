@@ -1,4 +1,4 @@
-"""A forked child that leaves the case of its parent writes nothing about it."""
+"""A forked child that leaves the case of its parent writes nothing about that."""
 
 from __future__ import annotations
 

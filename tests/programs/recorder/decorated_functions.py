@@ -1,4 +1,4 @@
-"""Two decorated functions outside any case, and one that names itself."""
+"""Two decorated functions outside any case, and one with an explicit name."""
 
 from opentelemetry.instrumentation.scenetest import dispatch, instrument
 

@@ -1,4 +1,4 @@
-"""The context managers are decorators for every kind of function."""
+"""The context managers can decorate every kind of function."""
 
 from __future__ import annotations
 

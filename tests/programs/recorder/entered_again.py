@@ -1,4 +1,4 @@
-"""Each entry of one object is a new span."""
+"""Each entry of the same object is a new span."""
 
 from __future__ import annotations
 

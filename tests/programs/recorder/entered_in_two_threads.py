@@ -1,4 +1,4 @@
-"""One object entered in two threads measures each by itself."""
+"""An object that is entered in two threads measures each thread separately."""
 
 from __future__ import annotations
 

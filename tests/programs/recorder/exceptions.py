@@ -1,4 +1,4 @@
-"""Exceptions of every kind are recorded and raised as they were."""
+"""Exceptions of every kind are recorded, and raised unchanged."""
 
 from __future__ import annotations
 

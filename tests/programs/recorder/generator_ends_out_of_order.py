@@ -1,4 +1,4 @@
-"""A generator that ends out of order leaves no case behind."""
+"""A generator that ends out of order leaves no case open."""
 
 from __future__ import annotations
 

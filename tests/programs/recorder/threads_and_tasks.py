@@ -1,4 +1,4 @@
-"""Threads and tasks keep their cases apart."""
+"""Threads and tasks don't mix up their cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it says holds in a forked child too."""
+"""The detected resource is also correct in a forked child."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detector is quick and imports nothing while it runs."""
+"""The detector is fast, and imports nothing while it runs."""
 
 from __future__ import annotations
 
