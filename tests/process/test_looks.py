@@ -156,6 +156,27 @@ def test_a_thread_with_cpus_and_a_nice_value_of_its_own_has_a_ruler_of_its_own(t
     assert in_thread not in (before, "unknown")
 
 
+def test_a_dispatch_of_a_profiled_thread_is_not_recorded_as_one_without_a_profiler(tmp_path: Path) -> None:
+    run = record(
+        """
+        import sys, threading
+        instrument()
+        def work():
+            sys.setprofile(lambda *_: None)
+            with dispatch(): pass
+        with case("S", "c"):
+            with dispatch(): pass
+            worker = threading.Thread(target=work)
+            worker.start()
+            worker.join()
+        """,
+        tmp_path,
+    )
+    own, profiled = only_process(run).cases[0].dispatches
+    assert own.conditions["scenetest.python.tracing"] == ""
+    assert profiled.conditions["scenetest.python.tracing"] == "profile"
+
+
 def test_a_change_of_its_thread_inside_a_dispatch_makes_the_ruler_of_this_dispatch_unknown(tmp_path: Path) -> None:
     run = record(
         """

@@ -158,6 +158,7 @@ PYTHON: Final = (
         observed="sys.gettrace, sys.getprofile, sys.monitoring",
         why=_TRACING,
         observe=_tracing,
+        per_thread=True,
         schema=2,
     ),
     Condition(

@@ -1,11 +1,14 @@
-"""Conditions per thread: Linux keeps the allowed CPUs, the scheduling policy and the nice value for each thread.
+"""Observes the conditions that differ between the threads of a process.
 
-The main thread's values are recorded for the process. A case or dispatch of another thread records what differs.
+Linux keeps the allowed CPUs, the scheduling policy and the nice value for each thread, and Python the trace and profile
+functions. The main thread's values are recorded for the process. A case or dispatch of another thread records what
+differs.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from _thread import get_ident, get_native_id
 
 from opentelemetry.instrumentation.scenetest import standard_library
@@ -51,6 +54,8 @@ class Threads:
             os.sched_getscheduler(0),
             os.sched_getparam(0).sched_priority,
             os.getpriority(os.PRIO_PROCESS, 0),
+            sys.gettrace() is not None,
+            sys.getprofile() is not None,
         )
         known = self._found.get(thread)
         if known is None or known[0] != state or known[1] is not of_process:
