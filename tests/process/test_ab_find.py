@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
 import pytest
+from support.harness import HARNESS
 from support.scripts import PROGRAMS, clean_environment, program
 
 from opentelemetry.instrumentation.scenetest.runner.environments import PACKAGE
@@ -176,6 +178,34 @@ def test_an_arm_may_be_a_revision_beside_the_working_tree_as_it_is(checkout: Pat
     assert not (bench / "prepared").exists()
     assert not Path(where["base"]).exists()
     assert len(worktrees(checkout)) == 1
+
+
+@pytest.mark.parametrize("warm_up", [(), ("--no-warm-up",)])
+def test_an_arm_that_runs_the_harness_of_the_other_one_is_not_measured(
+    checkout: Path, warm_up: tuple[str, ...]
+) -> None:
+    shutil.copytree(HARNESS, checkout / "harness")
+    subprocess.run(["git", "add", "."], cwd=checkout, check=True)
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+    subprocess.run(["git", *who, "commit", "--quiet", "-m", "harness"], cwd=checkout, check=True)
+    command = (sys.executable, str(checkout / "harness" / "scenes" / "driver.py"))
+    path = str(checkout / "harness")
+    done = ab(checkout, "--arm", "base=main", "-n", "1", *warm_up, command=command, PYTHONPATH=path)
+    assert f"ran the harness in {checkout}, which is that of the measure" in done.stderr, done.stderr
+    assert "name it by a relative one, or install it into the .venv of each arm" in done.stderr
+    assert done.returncode == 2
+    done = ab(
+        checkout,
+        "--arm",
+        "base=main",
+        "-n",
+        "1",
+        *warm_up,
+        name="own",
+        command=(*command[:1], "harness/scenes/driver.py"),
+        PYTHONPATH="harness",
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_preparation_that_fails_is_shown_and_leaves_nothing(checkout: Path) -> None:

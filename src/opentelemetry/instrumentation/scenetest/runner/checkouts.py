@@ -1,9 +1,11 @@
-"""Finds out whether the checkouts that a run was measured in had uncommitted changes."""
+"""Finds out in which checkouts a run was measured, and whether they had uncommitted changes."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from itertools import permutations
 from pathlib import Path
 
 from opentelemetry.instrumentation.scenetest.rundir import layout, reader
@@ -42,3 +44,19 @@ def recorded(directory: Path) -> list[str]:
         with suppress(reader.NotAJournalError, OSError):
             found |= {str(one.get(_CHECKOUT, "")) for one in reader.Journal(path).process.sets}
     return sorted(found - {""})
+
+
+def of_other_arm(ran: Mapping[str, Collection[str]], directories: Mapping[str, Path]) -> str:
+    """Return what is wrong if an arm ran the harness of the other arm's checkout; "" if none did.
+
+    Args:
+        ran: by arm, the checkouts of the harness that it ran.
+        directories: by arm, the directory in which it runs.
+    """
+    for arm, other in permutations(directories, 2):
+        for path in ran[arm]:
+            if directories[other].is_relative_to(path) and not directories[arm].is_relative_to(path):
+                where = f"runs in {directories[arm]}, and ran the harness in {path}, which is that of the {other}"
+                why = "the command or its environment names it by an absolute path"
+                return f"the {arm} {where}: {why}; name it by a relative one, or install it into the .venv of each arm"
+    return ""

@@ -20,7 +20,7 @@ from opentelemetry.instrumentation.scenetest import masking
 from opentelemetry.instrumentation.scenetest.errors import BadInputError
 from opentelemetry.instrumentation.scenetest.render.durations import clock
 from opentelemetry.instrumentation.scenetest.rundir import delivery_state, layout, run_file
-from opentelemetry.instrumentation.scenetest.runner import arm_facts, arms
+from opentelemetry.instrumentation.scenetest.runner import arm_facts, arms, checkouts
 from opentelemetry.instrumentation.scenetest.runner.arms import Place
 from opentelemetry.instrumentation.scenetest.runner.interrupts import Interrupts
 from opentelemetry.instrumentation.scenetest.sources.arms import read
@@ -104,7 +104,7 @@ class Experiment:
         """Run each arm once without counting it, to fill the kernel's caches and write Python's bytecode files.
 
         Raises:
-            BadInputError: a run fails.
+            BadInputError: a run fails, or an arm ran the harness of the other arm.
         """
         for arm in arms.NAMES:
             directory = self._directory(f"{self.name}-{_WARM_UP}-{arm}")
@@ -114,6 +114,7 @@ class Experiment:
             if code != 0:
                 _show_end(directory, self.on_progress)
                 raise BadInputError(f"the {arm} failed in its warm-up run with exit code {code}{_see(directory)}")
+        self._check_harness(self.warm)
 
     def pair(self, number: int, left: int | None = None) -> None:
         """Make both runs of a pair, except those that already exist.
@@ -123,7 +124,7 @@ class Experiment:
             left: number of pairs still to make, including this one; None if unknown.
 
         Raises:
-            BadInputError: a run of the first pair failed.
+            BadInputError: a run of the first pair failed, or an arm ran the harness of the other arm.
             KeyboardInterrupt: the user asked to stop. The run has ended.
         """
         for place, arm in enumerate(arms.turn(number)):
@@ -132,6 +133,7 @@ class Experiment:
             for arm, good in self.good.items():
                 if not good:
                     raise BadInputError(f"the {arm} failed in its first run{_see(self._newest(1, arm))}")
+            self._check_harness({arm: good[0] for arm, good in self.good.items()})
 
     def read(self, arm: str) -> list[Repetition]:
         """Return the repetitions that an arm has measured so far."""
@@ -150,6 +152,16 @@ class Experiment:
         ours = re.compile(rf"{re.escape(self.name)}-({_WARM_UP}-)?({'|'.join(arms.NAMES)})(-\d+)?(-again-\d+)?")
         marks = self.store.glob(f"*/{layout.DELIVERY_LATER}")
         return sorted(mark.parent for mark in marks if ours.fullmatch(mark.parent.name))
+
+    def _check_harness(self, made: Mapping[str, Path]) -> None:
+        """Make sure that each arm ran its own checkout of the harness, not that of the other arm.
+
+        Args:
+            made: a run of each arm.
+        """
+        ran = {arm: checkouts.recorded(directory) for arm, directory in made.items()}
+        if wrong := checkouts.of_other_arm(ran, {arm: place.directory for arm, place in self.places.items()}):
+            raise BadInputError(wrong)
 
     def _earlier(self, arm: str) -> list[Path]:
         """Return the existing runs of an arm, from the first on."""
