@@ -71,9 +71,7 @@ class Journal:
     _touched: dict[tuple[int, int, int], dict[str, Value]] = field(
         init=False, default_factory=dict[tuple[int, int, int], dict[str, Value]]
     )
-    _in_threads: dict[tuple[int, str], dict[str, Value]] = field(
-        init=False, default_factory=dict[tuple[int, str], dict[str, Value]]
-    )
+    _in_threads: dict[tuple[int, str], dict[str, Value]] = field(init=False, default_factory=dict[Any, Any])
 
     def __post_init__(self) -> None:
         # Asked before reading: what its writer adds in between is then read as that of a running process.
