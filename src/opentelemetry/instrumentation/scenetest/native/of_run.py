@@ -40,6 +40,8 @@ def native_spans(directory: Path, recorded: Iterable[tuple[reader.ProcessRecord,
         directory: the run directory.
         recorded: the processes of the run with their spans.
     """
+    if not has_records(directory):
+        return place((), ())
     windows = [_windows(process, list(spans)) for process, spans in recorded]
     return place(_records(logs.logs_of(directory)), windows)
 

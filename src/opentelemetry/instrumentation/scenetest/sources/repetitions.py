@@ -31,7 +31,6 @@ from opentelemetry.instrumentation.scenetest.analyse.passes import COLUMNS, pass
 from opentelemetry.instrumentation.scenetest.analyse.runs import Process, Run, by_round, given, name_inside
 from opentelemetry.instrumentation.scenetest.conditions.table import RULER
 from opentelemetry.instrumentation.scenetest.conditions.values import NOT_RECORDED, UNKNOWN, Value
-from opentelemetry.instrumentation.scenetest.native.of_run import Enclosing, has_records
 from opentelemetry.instrumentation.scenetest.native.place import Placed
 from opentelemetry.instrumentation.scenetest.rundir.span import NOT_WAITED_FOR, Span
 
@@ -70,7 +69,7 @@ def of_run(run: Run, label: str, clocks: Mapping[str, int] | None = None) -> lis
         clocks: by boot of a machine, its wall clock minus its monotonic one, the same for all runs. Without it each
             process's own anchor counts, between which somebody may have set the clock.
     """
-    native: Sequence[Placed[Enclosing]] = run.native().spans if has_records(run.path) else ()
+    native = run.native().spans
     outermost = {
         one.span_id: dispatch.span_id
         for process in (run.processes if native else ())
