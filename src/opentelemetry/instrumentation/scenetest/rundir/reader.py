@@ -128,14 +128,14 @@ class Journal:
                 if self.process.foreign_lines:
                     self.process.foreign_lines += 1
                     continue
-                if (opened := DISPATCH(raw)) is not None:
+                if (ended := PASS(raw)) is not None:
+                    start, end = int(ended[2]), int(ended[3])
+                    if start <= end and (span := self._open.pop(ended[1].decode(), None)) is not None:
+                        yield self._pass(span, start, end)
+                        continue
+                elif (opened := DISPATCH(raw)) is not None:
                     self._begin_dispatch(*opened.groups())
                     continue
-                if (ended := PASS(raw)) is not None and ended[1].decode() in self._open:
-                    start, end = int(ended[2]), int(ended[3])
-                    if start <= end:
-                        yield self._pass(self._open.pop(ended[1].decode()), start, end)
-                        continue
                 line = parse(raw)
                 if line is None:
                     self.process.torn_lines += bool(raw.strip())

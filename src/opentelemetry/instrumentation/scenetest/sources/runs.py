@@ -54,7 +54,9 @@ def _process(path: Path) -> Process:
     process = Process(record.process)
     cases: dict[str, Case] = {}
     for span in record.spans():
-        holder = cases.setdefault(span.case.span_id, Case(span.case)) if span.case else None
+        holder = None if span.case is None else cases.get(span.case.span_id)
+        if holder is None and span.case is not None:
+            holder = cases[span.case.span_id] = Case(span.case)
         if span.kind == "phase":
             (holder or process).phases.append(span)
         elif span.kind == "dispatch":
