@@ -214,7 +214,7 @@ def _round(one: Series, each: Timed) -> str:
 
 
 def _start(one: Series) -> int:
-    return one.rounds[0].start_ns if one.rounds else 0
+    return int(one.of.starts[0]) if len(one) else 0
 
 
 def _escaped(text: str) -> str:
